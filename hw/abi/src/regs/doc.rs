@@ -1,0 +1,219 @@
+//! `docs/registers.md`, written from the tables.
+
+use alloc::string::String;
+use core::fmt::Write;
+
+use super::{
+    map::{BAR0, BAR2},
+    reg::{Bar, Block, Reg},
+};
+use crate::{
+    Entry,
+    desc::{
+        AtomicOperands, Command, Cqe, Eqe, Event, ReceiveHead, Reply, Sge, SlotCommand, Status, UdTarget,
+        WorkOp, WqeHead,
+    },
+    wire::{Class, RpcStatus, RpcTarget},
+};
+
+const OPENING: &str = "\
+# Registers, descriptors and frame classes
+
+Written by `cargo xtask docs` from `hw/abi`; change it there. Offsets are hexadecimal bytes. Registers and
+descriptors are little-endian; bits without a name read as zero and are written as zero. RO: read only. RW: read
+and write. WO: write only, reads as zero. W1C: storing a one clears the bit. A reset value of `-` depends on the
+build or on the card's surroundings.
+";
+
+const CLASSES: &str = "\
+## Frame classes
+
+Every received frame gets one class. A frame is judged layer by layer, in the order of the wire: Ethernet and tag, IP,
+UDP, BTH, the rest. A layer is judged when all its bytes are there, and the frame is a runt when they are not. Within a
+layer the first class that applies wins. `mac-error` comes from the MAC and beats all others.
+";
+
+const WQE: &str = "\
+Work requests take one to eight units of 64 bytes and begin with this half unit. From byte 32 on follow the SGEs; or \
+inline data; for atomics the operands, then the result SGE; for RPC the result SGE, then parameters; for RPC WRITE the \
+result SGE, then the payload's SGEs.";
+
+const RPC_TARGET: &str = "\
+### RPC target, 64 bits
+
+What `remote` of a WQE and the RETH's address hold in an RPC request.
+
+| bits | field | meaning |
+|---|---|---|";
+
+/// Descriptors by name: what introduces them, and their table.
+const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
+    ("WQE head", WQE, WqeHead::LEN, WqeHead::TABLE),
+    ("SGE", "One piece of local memory, in WQEs and receive entries.", Sge::LEN, Sge::TABLE),
+    ("Atomic operands", "Bytes 32 to 47 of an atomic's WQE.", AtomicOperands::LEN, AtomicOperands::TABLE),
+    ("UD target", "What `remote` of a WQE holds on a UD queue pair.", UdTarget::LEN, UdTarget::TABLE),
+    (
+        "Receive head",
+        "A receive entry is `16 << s` bytes: this head, then SGEs.",
+        ReceiveHead::LEN,
+        ReceiveHead::TABLE,
+    ),
+    ("CQE", "One aligned write behind the data it announces.", Cqe::LEN, Cqe::TABLE),
+    ("EQE", "One aligned write before its interrupt.", Eqe::LEN, Eqe::TABLE),
+    (
+        "Slot command",
+        "What starts a kernel; 64 bytes of parameters follow.",
+        SlotCommand::LEN,
+        SlotCommand::TABLE,
+    ),
+    ("Command", "Head of a mailbox command.", Command::LEN, Command::TABLE),
+    ("Reply", "Head of a mailbox reply.", Reply::LEN, Reply::TABLE),
+];
+
+/// The whole document.
+#[must_use]
+pub fn render() -> String {
+    let mut page = Page(String::from(OPENING));
+    page.bar(&BAR0);
+    page.bar(&BAR2);
+
+    page.line(&format_args!("\n{CLASSES}"));
+    let classes = Class::ALL.into_iter().map(|class| (class.index(), class.name(), class.prose()));
+    page.codes(classes);
+
+    page.line(&"\n## Descriptors");
+    for (name, prose, len, table) in DESCRIPTORS {
+        page.line(&format_args!(
+            "\n### {name}, {len} bytes\n\n{prose}\n\n| byte | bits | field | meaning |\n|---|---|---|---|"
+        ));
+        for Entry { name, field, prose } in *table {
+            let bits = span(field.bit, field.width);
+            page.line(&format_args!("| {} | {bits} | `{name}` | {prose} |", field.byte));
+        }
+    }
+    page.line(&format_args!("\n{RPC_TARGET}"));
+    for Entry { name, field, prose } in RpcTarget::TABLE {
+        let bits = span(field.low_bit(RpcTarget::LEN), field.width);
+        page.line(&format_args!("| {bits} | `{name}` | {prose} |"));
+    }
+
+    page.line(&"\n## Codes\n\n### Work operations\n");
+    page.codes(WorkOp::ALL.iter().map(|(op, name, prose)| (*op as usize, *name, *prose)));
+    page.line(&"\n### Completion status\n");
+    page.codes(
+        Status::ALL.iter().map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
+    );
+    page.line(&"\n### Events\n");
+    page.codes(
+        Event::ALL.iter().map(|(event, prose)| (*event as usize, alloc::format!("{event:?}"), *prose)),
+    );
+    page.line(&"\n### RPC status\n");
+    page.codes(
+        RpcStatus::ALL.iter().map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
+    );
+    page.0
+}
+
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, text: &dyn core::fmt::Display) {
+        writeln!(self.0, "{text}").expect("a String takes all that is written");
+    }
+
+    fn codes(&mut self, rows: impl Iterator<Item = (usize, impl core::fmt::Display, &'static str)>) {
+        self.line(&"| code | name | meaning |\n|---|---|---|");
+        for (code, name, prose) in rows {
+            self.line(&format_args!("| {code} | `{name}` | {prose} |"));
+        }
+    }
+
+    fn bar(&mut self, bar: &Bar) {
+        self.line(&format_args!("\n## {}, {:#x} bytes\n\n{}", bar.name, bar.len, bar.prose));
+        for block in bar.blocks {
+            self.block(block);
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.line(&format_args!(
+            "\n### `{}` at {:#06x}\n\n{}\n",
+            block.name,
+            block.offset,
+            block.prose.trim()
+        ));
+        self.line(&"| offset | bits | register | access | reset | meaning |\n|---|---|---|---|---|---|");
+        for reg in block.regs {
+            self.reg(block, reg);
+        }
+    }
+
+    fn reg(&mut self, block: &Block, reg: &Reg) {
+        let first = block.address(reg);
+        let (place, name) = match reg.count {
+            1 => (alloc::format!("{first:#06x}"), String::from(reg.name)),
+            count => (
+                alloc::format!("{first:#06x} + {:#x} n", reg.stride),
+                alloc::format!("{}[{count}]", reg.name),
+            ),
+        };
+        let reset = reg.reset.map_or(String::from("-"), |value| alloc::format!("{value:#x}"));
+        let (bits, access) = (span(0, reg.width), reg.access.name());
+        self.line(&format_args!("| {place} | {bits} | `{name}` | {access} | {reset} | {} |", reg.prose));
+        for entry in reg.fields {
+            let bits = span(entry.field.offset(), entry.field.width);
+            self.line(&format_args!("| | {bits} | `.{}` | | | {} |", entry.name, entry.prose));
+        }
+    }
+}
+
+fn span(low: usize, width: usize) -> String {
+    match width {
+        1 => alloc::format!("{low}"),
+        _ => alloc::format!("{}:{low}", low + width - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_register_class_and_descriptor_field_is_in_the_document() {
+        let page = render();
+        let mut names = std::vec::Vec::new();
+        for block in BAR0.blocks.iter().chain(BAR2.blocks) {
+            names.push(block.name);
+            names.extend(block.regs.iter().map(|reg| reg.name));
+        }
+        names.extend(DESCRIPTORS.iter().flat_map(|(_, _, _, table)| table.iter().map(|entry| entry.name)));
+        for name in names {
+            assert!(
+                page.contains(&std::format!("`{name}")) || page.contains(&std::format!("`.{name}")),
+                "{name}"
+            );
+        }
+        for class in Class::ALL {
+            assert!(page.contains(&std::format!("| {} | `{}` |", class.index(), class.name())));
+        }
+    }
+
+    #[test]
+    fn every_table_row_has_as_many_cells_as_its_header() {
+        let page = render();
+        let mut columns = 0;
+        let mut rows = 0;
+        for line in page.lines() {
+            let cells = line.matches('|').count();
+            if cells == 0 {
+                columns = 0;
+            } else if columns == 0 {
+                columns = cells;
+            } else {
+                assert_eq!(cells, columns, "{line}");
+                rows += 1;
+            }
+        }
+        assert!(rows > 100, "only {rows} rows");
+    }
+}

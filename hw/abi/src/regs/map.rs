@@ -1,0 +1,291 @@
+//! THE register map. RTL, driver and `docs/registers.md` read this.
+
+use super::{
+    block::{VERSION_PARTS, block, head, part},
+    reg::{
+        Access::{ReadOnly, ReadWrite, WriteOneToClear, WriteOnly},
+        Bar, Block, Reg,
+    },
+};
+use crate::{
+    desc::{mailbox::MAILBOX_LEN, wqe::UNIT},
+    wire::Class,
+};
+
+/// What [`identity::MAGIC`] reads: the bytes "STRM".
+pub const MAGIC: u32 = u32::from_le_bytes(*b"STRM");
+/// Version of wire, descriptors and registers together: 0.1.
+pub const ABI_VERSION: u32 = 0x0000_0001;
+/// Kernels the catalogue has room for.
+pub const CATALOGUE_MAX: usize = 16;
+/// Interrupt vectors.
+pub const VECTORS: usize = 32;
+/// Bytes of a doorbell page.
+pub const DOORBELL_PAGE: usize = 4096;
+/// Push windows of a page.
+pub const PUSH_WINDOWS: usize = 4;
+/// Bytes of a push window.
+pub const PUSH_WINDOW: usize = 4 * UNIT;
+
+/// Control and state of the whole card.
+pub const BAR0: Bar = Bar {
+    name: "BAR0",
+    len: 0x10000,
+    blocks: &[
+        identity::BLOCK,
+        capabilities::BLOCK,
+        rx_classes::BLOCK,
+        counters::BLOCK,
+        catalogue::BLOCK,
+        events::BLOCK,
+        moderation::BLOCK,
+        mailbox::BLOCK,
+    ],
+    prose: "Control and state of the whole card, for the driver alone. The blocks form a chain: a driver begins at \
+            offset 0, takes the blocks whose type and major version it knows, and skips the others. A 64-bit \
+            register may be read in two halves, low half first: reading it holds the high half for the next read.",
+};
+
+/// Doorbells of one process.
+pub const BAR2: Bar = Bar {
+    name: "BAR2",
+    len: DOORBELL_PAGE,
+    blocks: &[doorbells::BLOCK],
+    prose: "One page of 4 KiB for each protection context, so that a page can be mapped into one process and no \
+            other. A queue belongs to one page; a store through another changes nothing but the counter \
+            `wrong_page`. Stores never wait for the datapath.",
+};
+
+const _: () = assert!(BAR0.is_sound() && BAR2.is_sound());
+
+block! {
+    /// Who is there, and is it ready?
+    identity at 0x0000, 0x40, kind 0x01 version 0x0001_0000 next capabilities::BLOCK.offset;
+    MAGIC = Reg::word("magic", 0x0c, ReadOnly,
+        "The bytes \"STRM\": this is a Stroma card.").resets_to(super::MAGIC as u64);
+    ABI = Reg::word("abi", 0x10, ReadOnly, "Version of packets, descriptors and registers together.")
+        .resets_to(ABI_VERSION as u64).with(VERSION_PARTS);
+    STATUS = Reg::word("status", 0x14, ReadOnly, "State of the card.").varies().with(&[
+        part("ready", 0, 1, "tables are scrubbed; commands and doorbells are taken"),
+        part("link", 1, 1, "the network port is up"),
+    ]);
+    RTL_HASH = Reg::long("rtl_hash", 0x18, ReadOnly,
+        "First 64 bits of the hash of the RTL text the card was built from.").varies();
+    CONTROL = Reg::word("control", 0x20, WriteOnly, "Acts on the whole card.").with(&[
+        part("reset", 0, 1, "storing 1 drops all queue pairs, keys and rings, and clears `ready` until that is done"),
+    ]);
+    TIME = Reg::long("time", 0x28, ReadOnly, "Core clock cycles since power-up: the clock of CQE time stamps.");
+}
+
+block! {
+    /// How large the card is. Parameters of the build decide all of them.
+    capabilities at 0x0100, 0x80, kind 0x02 version 0x0001_0000 next rx_classes::BLOCK.offset;
+    DATA_BITS = Reg::word("data_bits", 0x0c, ReadOnly, "Width of the datapath: 64 or 512.").varies();
+    CLOCK_KHZ = Reg::word("clock_khz", 0x10, ReadOnly, "Core clock.").varies();
+    QUEUE_PAIRS = Reg::word("queue_pairs", 0x14, ReadOnly, "Queue pairs.").varies();
+    COMPLETION_QUEUES = Reg::word("completion_queues", 0x18, ReadOnly, "Completion queues.").varies();
+    SHARED_RECEIVE_QUEUES = Reg::word("shared_receive_queues", 0x1c, ReadOnly,
+        "Shared receive queues.").varies();
+    MEMORY_REGIONS = Reg::word("memory_regions", 0x20, ReadOnly,
+        "Memory regions and windows together.").varies();
+    OUTSTANDING = Reg::word("outstanding", 0x24, ReadOnly,
+        "READs, atomics and RPCs in flight on one queue pair, each way. One more waits, and \
+         `reads_waiting` counts it.").varies();
+    DOORBELL_PAGES = Reg::word("doorbell_pages", 0x28, ReadOnly, "Pages of BAR2.").varies();
+    VECTOR_COUNT = Reg::word("vectors", 0x2c, ReadOnly, "Interrupt vectors.").resets_to(VECTORS as u64);
+    LIMITS = Reg::word("limits", 0x30, ReadOnly, "Limits of one request.").varies().with(&[
+        part("wqe_units", 0, 8, "64-byte units of a WQE"),
+        part("sges", 8, 8, "scatter/gather entries"),
+        part("mtu_log", 16, 8, "log2 of the largest path MTU"),
+        part("parameter_words", 24, 8, "4-byte units of RPC parameters"),
+    ]);
+    FEATURES = Reg::word("features", 0x34, ReadOnly, "What this build can do.").varies().with(&[
+        part("rc", 0, 1, "reliable connections"),
+        part("uc", 1, 1, "unreliable connections"),
+        part("ud", 2, 1, "unreliable datagrams"),
+        part("srq", 3, 1, "shared receive queues"),
+        part("rpc", 4, 1, "kernels"),
+        part("push", 5, 1, "push windows"),
+        part("selective_repeat", 6, 1, "lost packets are repeated alone"),
+    ]);
+}
+
+block! {
+    /// What became of received frames. Every frame counts once, under the one class it was given; the list of
+    /// classes and the rule that chooses are in the section on frame classes.
+    rx_classes at 0x0200, 0x100, kind 0x03 version 0x0001_0000 next counters::BLOCK.offset;
+    CLASSES = Reg::word("classes", 0x0c, ReadOnly, "How many counters follow.").resets_to(Class::COUNT as u64);
+    FRAMES = Reg::long("frames", 0x10, ReadOnly, "Frames of class n. Wraps.").times(Class::COUNT, 8);
+}
+
+block! {
+    /// What else is counted. All of them wrap.
+    counters at 0x0300, 0x100, kind 0x04 version 0x0001_0000 next catalogue::BLOCK.offset;
+    TX_FRAMES = Reg::long("tx_frames", 0x10, ReadOnly, "Frames sent.");
+    RX_OVERRUN = Reg::long("rx_overrun", 0x18, ReadOnly,
+        "Whole frames dropped at the MAC because the receive buffer was full.");
+    RAW_FRAMES = Reg::long("raw_frames", 0x20, ReadOnly, "Frames handed to the raw Ethernet queue.");
+    RAW_DROPPED = Reg::long("raw_dropped", 0x28, ReadOnly,
+        "Frames lost because the raw Ethernet queue was full.");
+    RETRANSMITTED = Reg::long("retransmitted", 0x30, ReadOnly, "Packets sent again.");
+    TIMEOUTS = Reg::long("timeouts", 0x38, ReadOnly, "Acknowledgement timers that ran out.");
+    NAKS = Reg::long("naks", 0x40, ReadOnly, "NAKs sent, RNR apart.");
+    RNR_NAKS = Reg::long("rnr_naks", 0x48, ReadOnly, "RNR NAKs sent.");
+    DUPLICATES = Reg::long("duplicates", 0x50, ReadOnly, "Requests received again.");
+    READS_WAITING = Reg::long("reads_waiting", 0x58, ReadOnly,
+        "READs, atomics and RPCs that had to wait for an outstanding one.");
+    TLB_HITS = Reg::long("tlb_hits", 0x60, ReadOnly, "Translations found in the TLB.");
+    TLB_MISSES = Reg::long("tlb_misses", 0x68, ReadOnly, "Translations not found there.");
+    TLB_WALKS = Reg::long("tlb_walks", 0x70, ReadOnly, "Reads of page lists; misses of one line share a walk.");
+    WRONG_PAGE = Reg::long("wrong_page", 0x78, ReadOnly,
+        "Doorbells stored through a page that does not own the queue.");
+    PUSH_FALLBACKS = Reg::long("push_fallbacks", 0x80, ReadOnly,
+        "Pushed WQEs that were fetched from the ring after all.");
+    CQ_OVERFLOWS = Reg::long("cq_overflows", 0x88, ReadOnly, "Completions that found their queue full.");
+    DMA_ERRORS = Reg::long("dma_errors", 0x90, ReadOnly, "Reads and writes of host memory that failed.");
+}
+
+block! {
+    /// Which kernels are built in.
+    catalogue at 0x0400, 0x100, kind 0x05 version 0x0001_0000 next events::BLOCK.offset;
+    SLOTS = Reg::word("slots", 0x0c, ReadOnly, "Kernel slots; as many entries are valid.").varies();
+    KERNEL = Reg::long("kernel", 0x10, ReadOnly,
+        "The kernel in slot n.").varies().times(CATALOGUE_MAX, 8).with(&[
+        part("operation", 0, 16, "RPC op-code it answers"),
+        part("version", 16, 16, "version of the kernel"),
+        part("parameter_layout", 32, 32, "identifies the layout of its parameter block"),
+    ]);
+}
+
+block! {
+    /// The event queue: the card writes entries, then raises the vector.
+    events at 0x0600, 0x40, kind 0x06 version 0x0001_0000 next moderation::BLOCK.offset;
+    CONFIG = Reg::word("config", 0x0c, ReadWrite,
+        "Shape of the ring. `log`, `vector` and `base` may change while `enable` is 0.").with(&[
+        part("log", 0, 5, "log2 of the entries, 4 to 16"),
+        part("vector", 8, 5, "interrupt vector"),
+        part("enable", 31, 1, "write events"),
+    ]);
+    BASE = Reg::long("base", 0x10, ReadWrite, "DMA address of the ring, a multiple of 4096.");
+    PRODUCER = Reg::word("producer", 0x18, ReadOnly, "Entries written since `enable`; wraps at 32 bits.");
+    CONSUMER = Reg::word("consumer", 0x1c, ReadWrite,
+        "Entries the driver has taken; storing it also arms the vector.");
+    OVERFLOW = Reg::word("overflow", 0x20, WriteOneToClear,
+        "Bit 0: the ring was full and an event was lost. The driver must look at every queue.");
+}
+
+block! {
+    /// How often a vector may fire. A vector fires when `count` events wait or `period_us` have passed since the
+    /// first of them, whichever comes first.
+    moderation at 0x0700, 0x200, kind 0x07 version 0x0001_0000 next mailbox::BLOCK.offset;
+    VECTOR = Reg::long("vector", 0x10, ReadWrite,
+        "Moderation of vector n; all zero fires at once.").times(VECTORS, 8).with(&[
+        part("period_us", 0, 16, "longest wait"),
+        part("count", 16, 16, "events to wait for"),
+        part("mask", 32, 1, "hold the vector back; events are kept"),
+    ]);
+}
+
+block! {
+    /// Commands: create, modify, query and destroy queue pairs, CQs, SRQs and memory regions, one at a time.
+    mailbox at 0x0a00, 0x200, kind 0x08 version 0x0001_0000 next 0;
+    GO = Reg::word("go", 0x0c, WriteOnly,
+        "Storing 1 runs the command in `input`. A store while `busy` is ignored.");
+    STATE = Reg::word("state", 0x10, ReadOnly, "Progress of the command.").with(&[
+        part("busy", 0, 1, "a command is running; `input` and `output` belong to the card"),
+        part("done", 1, 1, "`output` holds the reply to the last command"),
+    ]);
+    INPUT = Reg::word("input", 0x80, ReadWrite,
+        "The command: a head (see Command), then its body.").times(MAILBOX_LEN / 4, 4);
+    OUTPUT = Reg::word("output", 0x100, ReadOnly,
+        "The reply: a head (see Reply), then its body.").times(MAILBOX_LEN / 4, 4);
+}
+
+block! {
+    /// Doorbells are stores of 64 bits. They are idempotent: a producer index names a place, not an amount.
+    doorbells at 0x0000, DOORBELL_PAGE;
+    SEND = Reg::long("send", 0x00, WriteOnly, "WQEs below the index may be fetched.").with(&[
+        part("queue_pair", 0, 24, "queue pair"),
+        part("producer", 24, 16, "index behind the last WQE, in 64-byte units"),
+    ]);
+    RECEIVE = Reg::long("receive", 0x08, WriteOnly, "Receive entries below the index may be used.").with(&[
+        part("queue_pair", 0, 24, "queue pair"),
+        part("producer", 24, 16, "index behind the last entry"),
+    ]);
+    SHARED_RECEIVE = Reg::long("shared_receive", 0x10, WriteOnly,
+        "The same for a shared receive queue.").with(&[
+        part("queue", 0, 24, "SRQ"),
+        part("producer", 24, 16, "index behind the last entry"),
+    ]);
+    COMPLETION = Reg::long("completion", 0x18, WriteOnly,
+        "Entries below the index may be overwritten; optionally asks for an event.").with(&[
+        part("queue", 0, 24, "CQ"),
+        part("consumer", 24, 24, "index behind the last entry taken"),
+        part("arm", 48, 2, "0 none, 1 at the next entry, 2 at the next solicited or failed one"),
+    ]);
+    PUSH_COMMIT = Reg::long("push_commit", 0x20, WriteOnly,
+        "The WQE in a push window may start, and is a send doorbell for it in any case. The WQE \
+         must be in the ring before. When bytes of the window are missing, the index is not the \
+         next to fetch, or the card has no room, the WQE is fetched from the ring.").with(&[
+        part("queue_pair", 0, 24, "queue pair"),
+        part("index", 24, 16, "index of the WQE"),
+        part("units", 40, 4, "its 64-byte units, 1 to 4"),
+        part("window", 44, 2, "window it was stored to"),
+    ]);
+    PUSH = Reg::long("push", 0x100, WriteOnly,
+        "Four push windows of 256 bytes, one behind the other: a WQE is stored here in any order \
+         and width, then committed.")
+        .times(PUSH_WINDOWS * PUSH_WINDOW / 8, 8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chain_visits_every_block_once_and_ends() {
+        let at = |offset: u64| BAR0.blocks.iter().find(|block| block.offset as u64 == offset).unwrap();
+        let reset = |block: &Block, reg: usize| block.regs[reg].reset.unwrap();
+        let mut kinds = std::vec![reset(at(0), 0)];
+        let mut next = reset(at(0), 2);
+        while next != 0 {
+            let block = at(next);
+            assert!(!kinds.contains(&reset(block, 0)), "{} comes twice", block.name);
+            kinds.push(reset(block, 0));
+            next = reset(block, 2);
+        }
+        assert_eq!(kinds.len(), BAR0.blocks.len());
+    }
+
+    #[test]
+    fn every_block_of_the_chain_begins_with_type_version_and_next() {
+        for block in BAR0.blocks {
+            let places = block.regs[..3].iter().map(|reg| (reg.name, reg.offset));
+            assert!(
+                places.eq([("block_type", 0), ("block_version", 4), ("block_next", 8)]),
+                "{}",
+                block.name
+            );
+        }
+    }
+
+    #[test]
+    fn there_is_one_frame_counter_a_class() {
+        assert_eq!(rx_classes::FRAMES.count, Class::COUNT);
+        assert_eq!(rx_classes::FRAMES.element(Class::Icrc.index()), 0x10 + 15 * 8);
+    }
+
+    #[test]
+    fn names_are_distinct_in_their_block() {
+        for block in BAR0.blocks.iter().chain(BAR2.blocks) {
+            for reg in block.regs {
+                assert_eq!(
+                    block.regs.iter().filter(|other| other.name == reg.name).count(),
+                    1,
+                    "{}",
+                    reg.name
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Frames of our own making, sound and broken.
+
+mod classes;
+mod common;
+mod properties;
