@@ -1,0 +1,209 @@
+//! A module on the bench: clock, reset, sources and sinks, one cycle at a time.
+
+use crate::stream::{Sink, Source, StreamPorts};
+use crate::{Error, Model, PortId};
+use std::ops::{Index, IndexMut};
+
+/// A source of one bench: `bench[id]` is the [`Source`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceId(usize);
+
+/// A sink of one bench: `bench[id]` is the [`Sink`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SinkId(usize);
+
+/// A model with one clock and drivers on its streams.
+///
+/// A cycle is: drive, settle with the clock low, check the stream law, note which beats move, rise.
+/// After [`Bench::step`] the clock is high and outputs show the new state under the old inputs.
+pub struct Bench {
+    model: Model,
+    clock: PortId,
+    sources: Vec<Source>,
+    sinks: Vec<Sink>,
+    cycle: u64,
+}
+
+impl Bench {
+    /// Puts a model on the bench, driven by the first clock of its manifest.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPort`] when it has no clock.
+    pub fn new(model: Model) -> Result<Self, Error> {
+        let clock = model.clocks().next().map_or_else(|| model.port("clock"), Ok)?;
+        Ok(Self { model, clock, sources: Vec::new(), sinks: Vec::new(), cycle: 0 })
+    }
+
+    /// Feeds the stream `name`, which the module takes.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPort`] when the stream has no such ports.
+    pub fn source(&mut self, name: &str) -> Result<SourceId, Error> {
+        Ok(self.source_on(StreamPorts::named(&self.model, name)?))
+    }
+
+    /// As [`Bench::source`], for ports with names of their own.
+    pub fn source_on(&mut self, ports: StreamPorts) -> SourceId {
+        self.sources.push(Source::new(&self.model, ports));
+        SourceId(self.sources.len() - 1)
+    }
+
+    /// Drains the stream `name`, which the module gives.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPort`] when the stream has no such ports.
+    pub fn sink(&mut self, name: &str) -> Result<SinkId, Error> {
+        Ok(self.sink_on(StreamPorts::named(&self.model, name)?))
+    }
+
+    /// As [`Bench::sink`], for ports with names of their own.
+    pub fn sink_on(&mut self, ports: StreamPorts) -> SinkId {
+        self.sinks.push(Sink::new(&self.model, ports));
+        SinkId(self.sinks.len() - 1)
+    }
+
+    /// Holds `reset` high for some cycles. Streams rest meanwhile, and the law starts afresh; queued
+    /// beats stay queued.
+    ///
+    /// # Panics
+    /// When the module has no port `reset`.
+    pub fn reset(&mut self, cycles: u64) {
+        let reset = self.model.port("reset").unwrap_or_else(|error| panic!("{error}"));
+        self.model.set(reset, 1);
+        for _ in 0..cycles {
+            for source in &mut self.sources {
+                source.rest(&mut self.model);
+            }
+            for sink in &mut self.sinks {
+                sink.rest(&mut self.model);
+            }
+            self.settle();
+            self.rise();
+        }
+        self.model.set(reset, 0);
+    }
+
+    /// One cycle.
+    ///
+    /// # Panics
+    /// When a stream breaks the law, or the model stops by itself.
+    pub fn step(&mut self) {
+        for source in &mut self.sources {
+            source.drive(&mut self.model, self.cycle);
+        }
+        for sink in &mut self.sinks {
+            sink.drive(&mut self.model, self.cycle);
+        }
+        self.settle();
+        self.probe();
+        for source in &mut self.sources {
+            source.observe(&self.model);
+        }
+        for sink in &mut self.sinks {
+            sink.observe(&self.model, self.cycle);
+        }
+        self.rise();
+    }
+
+    /// Some cycles.
+    pub fn run(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.step();
+        }
+    }
+
+    /// Steps until `done`; how many cycles that took.
+    ///
+    /// # Errors
+    /// [`Error::Stuck`] after `limit` cycles, with the state of every stream.
+    pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool, limit: u64) -> Result<u64, Error> {
+        for taken in 0..limit {
+            if done(self) {
+                return Ok(taken);
+            }
+            self.step();
+        }
+        if done(self) {
+            return Ok(limit);
+        }
+        let sources = self.sources.iter().map(|source| source.state(&self.model));
+        let streams = sources.chain(self.sinks.iter().map(|sink| sink.state(&self.model))).collect();
+        Err(Error::Stuck { cycle: self.cycle, limit, streams })
+    }
+
+    /// Has every source been emptied?
+    #[must_use]
+    pub fn is_sent(&self) -> bool {
+        self.sources.iter().all(Source::is_empty)
+    }
+
+    /// Cycles since the bench was made, reset included.
+    #[must_use]
+    pub fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    /// The model, to read ports that are not streams.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The model, to write ports that are not streams.
+    pub fn model_mut(&mut self) -> &mut Model {
+        &mut self.model
+    }
+
+    fn settle(&mut self) {
+        self.model.set(self.clock, 0);
+        self.model.eval();
+    }
+
+    fn probe(&mut self) {
+        let mut is_disturbed = false;
+        for sink in self.sinks.iter_mut().filter(|sink| sink.checks_independence()) {
+            if is_disturbed {
+                self.model.eval();
+            }
+            sink.probe(&mut self.model, self.cycle);
+            is_disturbed = true;
+        }
+        if is_disturbed {
+            self.model.eval();
+        }
+    }
+
+    fn rise(&mut self) {
+        self.model.advance(1);
+        self.model.set(self.clock, 1);
+        self.model.eval();
+        self.model.advance(1);
+        self.cycle += 1;
+    }
+}
+
+impl Index<SourceId> for Bench {
+    type Output = Source;
+    fn index(&self, id: SourceId) -> &Source {
+        &self.sources[id.0]
+    }
+}
+
+impl IndexMut<SourceId> for Bench {
+    fn index_mut(&mut self, id: SourceId) -> &mut Source {
+        &mut self.sources[id.0]
+    }
+}
+
+impl Index<SinkId> for Bench {
+    type Output = Sink;
+    fn index(&self, id: SinkId) -> &Sink {
+        &self.sinks[id.0]
+    }
+}
+
+impl IndexMut<SinkId> for Bench {
+    fn index_mut(&mut self, id: SinkId) -> &mut Sink {
+        &mut self.sinks[id.0]
+    }
+}

@@ -1,0 +1,288 @@
+//! Verilog to machine code: `verilator_bin`, our shim, the C++ compiler, and the cache around them.
+//!
+//! - **Runtime** Verilator's C++ runtime (with VCD support) and a precompiled header are built once per
+//!   compiler and flags; all models share them. The header halves the time of a small model.
+//! - **Model** generated files are gathered into translation units of about [`UNIT_BYTES`]: a block of a
+//!   unit test is one compiler run, a card keeps every core busy.
+//! - **Warnings** of Verilator are errors; the exceptions stand in [`VERILATE`] with their reasons.
+//! - **X** does not exist in a two-state model: `--x-assign 0` and seeded initial state keep it
+//!   deterministic (see [`Options::seed`](crate::Options)).
+
+use crate::cache::{self, Artifact};
+use crate::cxx::{Cxx, Job, run_all};
+use crate::manifest::Verilog;
+use crate::tool::{VERILATOR_VERSION, Verilator};
+use crate::{Error, header, shim};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// With or without waves. Tracing costs speed even while no file is open, so it is a build of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// As fast as possible.
+    Plain,
+    /// Able to write VCD. (FST would need two system libraries; VCD needs none.)
+    Traced,
+}
+
+/// Options of every Verilator run.
+const VERILATE: [&str; 12] = [
+    "--cc",
+    "-O3",
+    "--no-timing",
+    "--x-assign",
+    "0",
+    "--x-initial",
+    "unique",
+    "--output-split",
+    "5000",
+    "--quiet-stats",
+    // Slices of one vector may feed each other without a true loop; it costs speed, not correctness.
+    "-Wno-UNOPTFLAT",
+    // The shim reads the C++ spelling from the header, so a port named `template` is fine.
+    "-Wno-SYMRSVDWORD",
+];
+
+/// Text that one compiler run should get; measured on gcc 12, where starting a run costs about as
+/// much as 100 kB of generated code.
+const UNIT_BYTES: u64 = 192 << 10;
+
+/// Runtime sources from the Verilator package.
+const RUNTIME: [&str; 3] = ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_threads.cpp"];
+
+/// The archive's name as a linker knows it.
+pub(crate) const RUNTIME_LIBRARY: &str = "stroma_verilated";
+
+const PRELUDE: &str = "#include \"verilated.h\"\n#include \"verilated_vcd_c.h\"\n";
+
+/// What an archive or shared object is called and exports.
+pub(crate) struct Naming<'a> {
+    /// Verilated class, and prefix of every C++ symbol.
+    pub(crate) prefix: &'a str,
+    /// The one C symbol.
+    pub(crate) symbol: &'a str,
+}
+
+/// The exported function of a shared object.
+pub(crate) const SHARED_SYMBOL: &str = "stroma_model";
+
+/// Builds, or finds in the cache, the shared object of a design.
+///
+/// # Errors
+/// When Verilator or the compiler is missing or refuses the text, or the manifest does not fit it.
+pub fn shared_object(design: &Verilog, variant: Variant) -> Result<Artifact, Error> {
+    let naming = Naming { prefix: "Vmodel", symbol: SHARED_SYMBOL };
+    let entry = ensure_model(design, variant, &naming, "so", |cxx, folder, objects| {
+        let runtime = runtime()?.join(format!("lib{RUNTIME_LIBRARY}.a"));
+        let job = cxx.job(format!("linking the model of `{}`", design.manifest.top));
+        job.with(|command| {
+            command
+                .args(["-shared", "-pthread", "-Wl,--exclude-libs,ALL", "-o"])
+                .arg(folder.join("model.so"))
+                .args(objects)
+                .arg(runtime)
+        })
+        .output()?;
+        Ok(())
+    })?;
+    Ok(Artifact { path: entry.path.join("model.so"), ..entry })
+}
+
+/// Builds, or finds, the static archive of a design; `path` is the archive `libmodel.a`.
+pub(crate) fn archive(design: &Verilog, naming: &Naming<'_>) -> Result<Artifact, Error> {
+    let entry = ensure_model(design, Variant::Plain, naming, "a", |cxx, folder, objects| {
+        cxx.archive(&folder.join("libmodel.a"), objects)
+    })?;
+    Ok(Artifact { path: entry.path.join("libmodel.a"), ..entry })
+}
+
+fn ensure_model(
+    design: &Verilog,
+    variant: Variant,
+    naming: &Naming<'_>,
+    kind: &str,
+    link: impl FnOnce(&Cxx, &Path, &[PathBuf]) -> Result<(), Error>,
+) -> Result<Artifact, Error> {
+    let cxx = Cxx::get()?;
+    let (ports, flags) = (design.manifest.to_string(), VERILATE.join(" "));
+    let traced = format!("{variant:?}");
+    let key = cache::hash(&[
+        &design.text,
+        &ports,
+        &flags,
+        &traced,
+        naming.symbol,
+        kind,
+        VERILATOR_VERSION,
+        &cxx.identity,
+        shim::API_H,
+        shim::MODEL_H,
+        shim::GENERATOR,
+        include_str!("compile.rs"),
+    ]);
+    cache::ensure(&design.manifest.top, key, |folder| {
+        let work = folder.join("work");
+        verilate(design, variant, naming, &work)?;
+        let objects = compile(cxx, &work)?;
+        link(cxx, folder, &objects)?;
+        // The text stays for whoever wants to know what an entry is; the C++ is only bulk.
+        write(&folder.join("design.v"), &design.text)?;
+        write(&folder.join("design.ports"), &ports)?;
+        fs::remove_dir_all(&work).map_err(Error::io("removing", &work))
+    })
+}
+
+/// Verilog to C++, with the shim beside it.
+fn verilate(design: &Verilog, variant: Variant, naming: &Naming<'_>, work: &Path) -> Result<(), Error> {
+    let top = &design.manifest.top;
+    fs::create_dir_all(work).map_err(Error::io("creating", work))?;
+    write(&work.join("design.v"), &design.text)?;
+    let mut command = Verilator::find()?.command();
+    command.current_dir(work).args(VERILATE).args(["--Mdir", ".", "--prefix", naming.prefix]);
+    command.args(["--top-module", top, "design.v"]);
+    if variant == Variant::Traced {
+        command.arg("--trace-vcd");
+    }
+    Job { operation: "verilating".into(), command }.output().map_err(|error| match error {
+        Error::Build { output, .. } => Error::Verilator { top: top.clone(), output },
+        other => other,
+    })?;
+    let path = work.join(format!("{}.h", naming.prefix));
+    let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+    let declared = header::matched(&text, &design.manifest)
+        .map_err(|details| Error::PortMismatch { top: top.clone(), details })?;
+    let shim = shim::generate(naming.prefix, naming.symbol, &design.manifest, &declared, variant);
+    write(&work.join("shim.cpp"), &shim)?;
+    write(&work.join("api.h"), shim::API_H)?;
+    write(&work.join("model.h"), shim::MODEL_H)
+}
+
+/// C++ to objects, all cores busy.
+fn compile(cxx: &Cxx, work: &Path) -> Result<Vec<PathBuf>, Error> {
+    let include = Verilator::find()?.include();
+    let prelude = runtime()?.join("prelude.h");
+    let mut objects = Vec::new();
+    let mut jobs = Vec::new();
+    for (index, unit) in units(work)?.into_iter().enumerate() {
+        let source = work.join(format!("unit{index}.cc"));
+        let object = source.with_extension("o");
+        let lines: Vec<String> = unit.files.iter().map(|file| format!("#include \"{file}\"")).collect();
+        write(&source, &(lines.join("\n") + "\n"))?;
+        jobs.push(cxx.job(format!("compiling {}", unit.files.join(", "))).with(|command| {
+            command.arg("-include").arg(&prelude).arg("-I").arg(&include).arg("-I").arg(work);
+            // Start-up code runs once: its compile time is worth more than its speed.
+            command.args(unit.is_slow.then_some("-O1")).arg("-c").arg(&source).arg("-o").arg(&object)
+        }));
+        objects.push(object);
+    }
+    run_all(jobs)?;
+    Ok(objects)
+}
+
+/// Generated files that go through the compiler together.
+struct Unit {
+    files: Vec<String>,
+    is_slow: bool,
+}
+
+fn units(work: &Path) -> Result<Vec<Unit>, Error> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(work).map_err(Error::io("listing", work))?.flatten() {
+        if entry.path().extension() == Some("cpp".as_ref()) {
+            let bytes = entry.metadata().map_err(Error::io("reading the size in", work))?.len();
+            files.push((entry.file_name().to_string_lossy().into_owned(), bytes));
+        }
+    }
+    files.sort_unstable();
+    Ok(pack(files))
+}
+
+/// Everything in one unit if it is little; else start-up code apart from the rest, in units of about
+/// [`UNIT_BYTES`].
+fn pack(files: Vec<(String, u64)>) -> Vec<Unit> {
+    if files.iter().map(|(_, bytes)| bytes).sum::<u64>() <= UNIT_BYTES {
+        let files = files.into_iter().map(|(name, _)| name).collect();
+        return vec![Unit { files, is_slow: false }];
+    }
+    let (slow, fast): (Vec<_>, Vec<_>) = files.into_iter().partition(|(name, _)| name.contains("__Slow"));
+    let mut units = Vec::new();
+    for (files, is_slow) in [(fast, false), (slow, true)] {
+        let mut filled = UNIT_BYTES;
+        for (name, bytes) in files {
+            if filled + bytes > UNIT_BYTES {
+                units.push(Unit { files: Vec::new(), is_slow });
+                filled = 0;
+            }
+            filled += bytes;
+            units.last_mut().expect("the first file opens a unit").files.push(name);
+        }
+    }
+    units
+}
+
+/// Folder with the runtime archive and the precompiled `prelude.h`, built on first use.
+pub(crate) fn runtime() -> Result<PathBuf, Error> {
+    let cxx = Cxx::get()?;
+    let key = cache::hash(&[
+        VERILATOR_VERSION,
+        &cxx.identity,
+        shim::FATAL_CPP,
+        PRELUDE,
+        &RUNTIME.join(" "),
+        include_str!("compile.rs"),
+    ]);
+    let entry = cache::ensure("runtime", key, |folder| {
+        let include = Verilator::find()?.include();
+        let prelude = folder.join("prelude.h");
+        let fatal = folder.join("fatal.cpp");
+        write(&prelude, PRELUDE)?;
+        write(&fatal, shim::FATAL_CPP)?;
+        let sources: Vec<PathBuf> = RUNTIME.iter().map(|name| include.join(name)).chain([fatal]).collect();
+        let mut objects = Vec::new();
+        let mut jobs = Vec::new();
+        for (index, source) in sources.iter().enumerate() {
+            let object = folder.join(format!("{index}.o"));
+            jobs.push(cxx.job(format!("compiling {}", source.display())).with(|command| {
+                command.arg("-DVL_USER_FATAL").arg("-I").arg(&include);
+                command.arg("-c").arg(source).arg("-o").arg(&object)
+            }));
+            objects.push(object);
+        }
+        jobs.push(cxx.job("precompiling Verilator's headers".into()).with(|command| {
+            command.arg("-I").arg(&include).args(["-x", "c++-header"]).arg(&prelude);
+            command.arg("-o").arg(folder.join("prelude.h.gch"))
+        }));
+        run_all(jobs)?;
+        cxx.archive(&folder.join(format!("lib{RUNTIME_LIBRARY}.a")), &objects)?;
+        objects.iter().try_for_each(|object| fs::remove_file(object).map_err(Error::io("removing", object)))
+    })?;
+    Ok(entry.path)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(Error::io("writing", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(files: &[(&str, u64)]) -> Vec<(String, bool)> {
+        let files = files.iter().map(|(name, kilobytes)| ((*name).to_owned(), kilobytes << 10)).collect();
+        pack(files).into_iter().map(|unit| (unit.files.join("+"), unit.is_slow)).collect()
+    }
+
+    #[test]
+    fn a_small_model_is_one_compiler_run() {
+        let units = packed(&[("a.cpp", 90), ("a__Slow.cpp", 90)]);
+        assert_eq!(units, [("a.cpp+a__Slow.cpp".to_owned(), false)]);
+    }
+
+    #[test]
+    fn a_large_model_is_spread_and_its_start_up_code_kept_apart() {
+        let units =
+            packed(&[("a.cpp", 100), ("a__Slow.cpp", 10), ("b.cpp", 90), ("c.cpp", 500), ("d__Slow.cpp", 1)]);
+        let expected = [("a.cpp+b.cpp", false), ("c.cpp", false), ("a__Slow.cpp+d__Slow.cpp", true)];
+        assert_eq!(units, expected.map(|(files, is_slow)| (files.to_owned(), is_slow)));
+    }
+}

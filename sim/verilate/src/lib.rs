@@ -1,0 +1,79 @@
+//! Verilog text and a port manifest in, a running model out.
+//!
+//! ```no_run
+//! use stroma_verilate::{Bench, Model, Pause, Verilog};
+//! # fn main() -> Result<(), stroma_verilate::Error> {
+//! # let (text, manifest) = ("", "");
+//! let mut bench = Bench::new(Model::load(&Verilog::new(text, manifest)?)?)?;
+//! let (input, output) = (bench.source("sink")?, bench.sink("source")?);
+//! bench[output].pause(Pause::Random { seed: 1, percent: 30 });
+//! bench.reset(2);
+//! bench[input].send([7]);
+//! bench.run_until(|bench| bench[output].received().len() == 1, 100)?;
+//! assert_eq!(bench[output].received(), [[7]]);
+//! # Ok(()) }
+//! ```
+//!
+//! ```text
+//! text + manifest ─ tool ─▶ C++ ─ header ─▶ shim ─ cxx ─▶ model.so ─ ffi ─▶ Model ─▶ Bench
+//!                   └────────────── compile, once per text (cache) ──────┘          streams
+//! ```
+//!
+//! - [`Model`] is any block under Verilator: ports by name, [`Model::tick`]. A first build takes a second
+//!   or two, every later one milliseconds.
+//! - [`Bench`] adds clock, reset and the drivers of [`stream`], which assert the stream law.
+//! - [`bundle()`] puts many small blocks into one build.
+//! - [`build_static`] links models into a program from its build script.
+//!
+//! # Waves
+//!
+//! `STROMA_WAVES=/tmp/waves cargo test …` makes every model write `/tmp/waves/<test name>-<n>.vcd`,
+//! n counting the models of that test. Tests run in their package's folder, so an absolute path is
+//! best. The file is complete when the model is dropped, also by a failing test. The first run
+//! with waves builds the traced variant of each model; it is cached beside the fast one.
+//!
+//! # Cache
+//!
+//! Builds live in `target/stroma-models` under a hash of everything that made them. [`build_log`] gets a
+//! line for each real build: a warm run adds none. [`prune`] removes what nobody used for some days.
+//!
+//! # Safety model
+//!
+//! All unsafe code is in `ffi.rs`: calls into the shim, and reads and writes of port memory whose
+//! size the shim asserts at compile time. [`linked!`] expands to one `extern` block and one unsafe call in
+//! the crate that owns the build script.
+
+#![deny(unsafe_code)]
+
+mod bench;
+mod bundle;
+mod cache;
+mod compile;
+mod cxx;
+mod error;
+mod ffi;
+mod header;
+mod link;
+mod manifest;
+mod model;
+mod pause;
+mod rng;
+mod shim;
+pub mod stream;
+mod tool;
+mod waves;
+
+pub use bench::{Bench, SinkId, SourceId};
+pub use bundle::bundle;
+pub use cache::{Artifact, build_log, prune};
+pub use compile::{Variant, shared_object};
+pub use error::Error;
+pub use ffi::{Api, Entry, Linked};
+pub use link::{Archives, archives, build_static};
+pub use manifest::{Direction, Manifest, Port, Verilog};
+pub use model::{Model, Options, PortId};
+pub use pause::Pause;
+pub use rng::SplitMix64;
+pub use stream::{Sink, Source, StreamPorts};
+pub use tool::{ROOT_VARIABLE, VERILATOR_VERSION, Verilator, target_dir, tools_dir, verilator_root};
+pub use waves::WAVES_VARIABLE;

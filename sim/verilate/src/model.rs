@@ -1,0 +1,300 @@
+//! A running model: ports by name, values in and out, clocks.
+
+use crate::compile::{Variant, shared_object};
+use crate::ffi::{Instance, Linked, Table};
+use crate::manifest::{Direction, Port, Verilog};
+use crate::{Error, waves};
+use std::path::{Path, PathBuf};
+
+/// A port of one model, looked up once and used every cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(u32);
+
+/// How a model starts.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Name in messages and of wave files; `None` takes the name of the running test.
+    pub label: Option<String>,
+    /// 0 starts registers and memories without reset at zero, as an FPGA does; any other value fills
+    /// them with noise that depends on nothing but the seed.
+    pub seed: u64,
+    /// Folder to write waves to. The default is the value of `STROMA_WAVES`.
+    pub waves: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { label: None, seed: 0, waves: waves::requested() }
+    }
+}
+
+/// One instance of a Verilated design. Instances share code and nothing else.
+pub struct Model {
+    label: String,
+    instance: Instance,
+    /// Indexed by [`PortId`].
+    ports: Vec<Port>,
+    /// Names as seen from outside: a view shows one member of a bundle, without its prefix.
+    names: Vec<(String, PortId)>,
+    time: u64,
+    waves: Option<PathBuf>,
+}
+
+impl Model {
+    /// Builds the design, or finds it in the cache, and starts one instance.
+    ///
+    /// # Errors
+    /// What [`shared_object`] reports, and [`Error::Load`].
+    pub fn load(design: &Verilog) -> Result<Self, Error> {
+        Self::load_with(design, &Options::default())
+    }
+
+    /// As [`Model::load`], with a label, a seed or waves chosen by the caller.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn load_with(design: &Verilog, options: &Options) -> Result<Self, Error> {
+        let variant = if options.waves.is_some() { Variant::Traced } else { Variant::Plain };
+        let object = shared_object(design, variant)?;
+        Self::start(Table::load(&object.path)?, options)
+    }
+
+    /// Starts an instance of a model linked into this program. With waves asked for, the traced
+    /// variant is built from the same text and loaded instead.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn linked(model: &Linked, options: &Options) -> Result<Self, Error> {
+        if options.waves.is_some() {
+            return Self::load_with(&Verilog::new(model.text, model.manifest)?, options);
+        }
+        Self::start(Table::linked(model)?, options)
+    }
+
+    fn start(table: Table, options: &Options) -> Result<Self, Error> {
+        let label = options.label.clone().unwrap_or_else(waves::default_label);
+        let mut instance = Instance::new(table, options.seed);
+        let waves = options.waves.as_deref().map(|folder| open_waves(&mut instance, folder, &label));
+        let ports = table.ports();
+        let names = (0..).map(PortId).zip(&ports).map(|(id, port)| (port.name.clone(), id)).collect();
+        let mut model = Self { label, instance, ports, names, time: 0, waves: waves.transpose()? };
+        // Verilator takes the levels of the first evaluation for granted: a clock that is high by then
+        // has not risen.
+        model.eval();
+        Ok(model)
+    }
+
+    /// Shows one member of a bundle (see [`bundle`](crate::bundle)) as a model of its own: its ports
+    /// lose their prefix, the ports of other members disappear.
+    ///
+    /// # Errors
+    /// [`Error::Bundle`] when there is no such member.
+    pub fn view(mut self, instance: &str) -> Result<Self, Error> {
+        let inner = |name: &str| Some(name.strip_prefix(instance)?.strip_prefix('$')?.to_owned());
+        self.names = self.names.iter().filter_map(|(name, id)| Some((inner(name)?, *id))).collect();
+        if self.names.is_empty() {
+            let reason = format!("model `{}` has no such member", self.label);
+            return Err(Error::Bundle { instance: instance.to_owned(), reason });
+        }
+        Ok(self)
+    }
+
+    /// The port of this name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPort`], with the names that look alike.
+    pub fn port(&self, name: &str) -> Result<PortId, Error> {
+        if let Some((_, id)) = self.names.iter().find(|(known, _)| known == name) {
+            return Ok(*id);
+        }
+        let mut near: Vec<_> = self.names.iter().map(|(known, _)| (edits(known, name), known)).collect();
+        near.sort_unstable();
+        let near = near.into_iter().take(3).map(|(_, known)| known.clone()).collect();
+        Err(Error::UnknownPort { model: self.label.clone(), port: name.to_owned(), near })
+    }
+
+    /// All clock ports, in the order of the manifest.
+    pub fn clocks(&self) -> impl Iterator<Item = PortId> {
+        let ports = &self.ports;
+        let is_clock = |id: &PortId| ports[id.0 as usize].direction == Direction::Clock;
+        self.names.iter().map(|(_, id)| *id).filter(is_clock)
+    }
+
+    /// Width of a port in bits.
+    #[must_use]
+    pub fn width(&self, port: PortId) -> u32 {
+        self.ports[port.0 as usize].width
+    }
+
+    /// Number of 32-bit words that hold a port's value.
+    #[must_use]
+    pub fn word_count(&self, port: PortId) -> usize {
+        self.width(port).div_ceil(32) as usize
+    }
+
+    /// Reads a port of up to 64 bits.
+    ///
+    /// # Panics
+    /// When the port is wider.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, port: PortId) -> u64 {
+        let Port { name, width, .. } = &self.ports[port.0 as usize];
+        assert!(*width <= 64, "port `{name}` has {width} bits: read it with get_wide");
+        self.instance.get(port.0 as usize)
+    }
+
+    /// Writes an input.
+    ///
+    /// # Panics
+    /// When the value does not fit, or the port is an output.
+    #[inline]
+    pub fn set(&mut self, port: PortId, value: u64) {
+        let Port { name, width, direction } = &self.ports[port.0 as usize];
+        assert!(*direction != Direction::Out, "port `{name}` is an output and cannot be set");
+        assert!(
+            *width >= 64 || value >> *width == 0,
+            "port `{name}` has {width} bits, too few for {value:#x}"
+        );
+        self.instance.set(port.0 as usize, value);
+    }
+
+    /// Reads a port of any width, lowest word first.
+    #[must_use]
+    pub fn get_wide(&self, port: PortId) -> Vec<u32> {
+        let mut words = vec![0; self.word_count(port)];
+        self.read_words(port, &mut words);
+        words
+    }
+
+    /// As [`Model::get_wide`], into a buffer of [`Model::word_count`] words.
+    ///
+    /// # Panics
+    /// When the buffer has another length.
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves of a value are taken apart")]
+    #[inline]
+    pub fn read_words(&self, port: PortId, words: &mut [u32]) {
+        let index = port.0 as usize;
+        match (self.instance.words(index), words) {
+            (Some(memory), words) => words.copy_from_slice(memory),
+            (None, [low]) => *low = self.instance.get(index) as u32,
+            (None, [low, high]) => {
+                let value = self.instance.get(index);
+                (*low, *high) = (value as u32, (value >> 32) as u32);
+            }
+            (None, words) => panic!("port `{}` is not {} words wide", self.ports[index].name, words.len()),
+        }
+    }
+
+    /// Writes an input of any width, lowest word first.
+    ///
+    /// # Panics
+    /// When the number of words is not [`Model::word_count`], the value does not fit, or the port is an
+    /// output.
+    #[inline]
+    pub fn set_wide(&mut self, port: PortId, words: &[u32]) {
+        let Port { name, width, direction } = &self.ports[port.0 as usize];
+        assert!(*direction != Direction::Out, "port `{name}` is an output and cannot be set");
+        let count = width.div_ceil(32) as usize;
+        assert!(words.len() == count, "port `{name}` takes {count} words, not {}", words.len());
+        let spare = width % 32;
+        let top = words[count - 1];
+        assert!(spare == 0 || top >> spare == 0, "port `{name}` has {width} bits, too few for {words:x?}");
+        if let Some(memory) = self.instance.words_mut(port.0 as usize) {
+            memory.copy_from_slice(words);
+        } else {
+            let value = words.iter().rev().fold(0, |value, word| value << 32 | u64::from(*word));
+            self.instance.set(port.0 as usize, value);
+        }
+    }
+
+    /// Lets the model settle on its present inputs; a clock that changed since the last call is an edge.
+    ///
+    /// # Panics
+    /// When the model stops by itself: `$stop`, `$fatal`, or a loop that does not settle.
+    #[inline]
+    pub fn eval(&mut self) {
+        if let Err(reason) = self.instance.eval() {
+            panic!("model `{}` stopped at time {}: {reason}", self.label, self.time);
+        }
+    }
+
+    /// Moves time on; waves show the present values until then.
+    #[inline]
+    pub fn advance(&mut self, units: u64) {
+        self.time += units;
+        self.instance.set_time(self.time);
+    }
+
+    /// One whole cycle of a clock: rise, settle, fall, settle. Inputs set before are seen by the rise.
+    /// With several clocks in step, or of different periods, use [`Model::set`], [`Model::eval`] and
+    /// [`Model::advance`].
+    #[inline]
+    pub fn tick(&mut self, clock: PortId) {
+        if self.get(clock) == 1 {
+            // Left high by someone else: without a fall there would be no rise.
+            self.set(clock, 0);
+            self.eval();
+        }
+        for level in [1, 0] {
+            self.set(clock, level);
+            self.eval();
+            self.advance(1);
+        }
+    }
+
+    /// Time in units of half a cycle, as [`Model::tick`] counts it.
+    #[must_use]
+    pub fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// Name in messages.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The wave file being written, complete once the model is dropped.
+    #[must_use]
+    pub fn waves(&self) -> Option<&Path> {
+        self.waves.as_deref()
+    }
+}
+
+fn open_waves(instance: &mut Instance, folder: &Path, label: &str) -> Result<PathBuf, Error> {
+    std::fs::create_dir_all(folder).map_err(Error::io("creating", folder))?;
+    let path = waves::path(folder, label);
+    if instance.trace_open(&path) {
+        return Ok(path);
+    }
+    Err(Error::io("writing waves to", &path)(std::io::Error::other("the model cannot open the file")))
+}
+
+/// Levenshtein distance: how many letters to change, add or remove.
+fn edits(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in to.bytes().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::edits;
+
+    #[test]
+    fn edits_count_letters() {
+        for (from, to, count) in
+            [("", "abc", 3), ("kitten", "sitting", 3), ("same", "same", 0), ("ab", "ba", 2)]
+        {
+            assert_eq!(edits(from, to), count, "{from} {to}");
+        }
+    }
+}

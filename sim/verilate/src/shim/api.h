@@ -1,0 +1,29 @@
+// What a model shows to Rust. `ffi.rs` mirrors every struct of this file; change both together and
+// raise STROMA_INTERFACE.
+#pragma once
+#include <cstdint>
+
+#define STROMA_INTERFACE 1u
+
+struct StromaPort {
+    const char* name;     // Verilog spelling
+    uint32_t width;       // bits
+    uint32_t direction;   // 0 in, 1 out, 2 clock
+};
+
+struct StromaApi {
+    uint32_t interface;
+    uint32_t port_count;
+    const StromaPort* ports;
+    // Seed 0 starts all state at zero; any other seed fills it with seeded noise.
+    void* (*create)(uint64_t seed);
+    void (*destroy)(void* self);
+    // Writes the address of each port's memory, in the order of `ports`.
+    void (*bind)(void* self, void** addresses);
+    // Null, or why the model stopped; the text lives as long as the model.
+    const char* (*eval)(void* self);
+    // Sets the model's time, and dumps when a trace is open.
+    void (*set_time)(void* self, uint64_t time);
+    // False when the model was built without traces or the file cannot be written.
+    bool (*trace_open)(void* self, const char* path);
+};

@@ -1,0 +1,8 @@
+//! From Verilog text to a running model, with the real Verilator and the real compiler.
+
+mod bundle;
+mod cache;
+mod designs;
+mod link;
+mod model;
+mod stream;
