@@ -1,0 +1,153 @@
+//! The receive front end: frames in, RoCE heads and payloads out, everything else counted.
+//!
+//! ```text
+//!   sink ─ skid ─ fork ─┬─ gather ─ decode ─┬─ heads ────────────────────────────┐
+//!                       │                   └─ plans ─┐                          │
+//!                       └─ beats (delay FIFO) ────────┴─ fork ─┬─ icrc ─ verdict ┤
+//!                                                              └─ strip ─ body ──┴─ gate ─┬─ head
+//!                                                                                         └─ store ─ payload
+//! ```
+//!
+//! The beats of a frame wait until its headers are decoded; from there on each travels with its frame's
+//! [`settle::Plan`]. The CRC and the payload go separate ways and meet at the [`gate`], where a frame is accepted whole
+//! or not at all.
+
+pub mod axis;
+pub mod decode;
+#[cfg(test)]
+mod differential;
+pub mod fields;
+pub mod gate;
+pub mod gather;
+pub mod icrc;
+pub mod invariant;
+pub mod link;
+pub mod model;
+pub mod network;
+pub mod opcode;
+mod place;
+pub mod settle;
+#[cfg(test)]
+mod tests;
+pub mod transport;
+
+use rust_hdl::prelude::*;
+
+use self::decode::Decode;
+use self::gate::Gate;
+use self::gather::Gather;
+use self::icrc::Icrc;
+use self::settle::Plan;
+use crate::head::Head;
+use crate::prim::fifo::Fifo;
+use crate::prim::fork::Fork;
+use crate::prim::packet_fifo::PacketFifo;
+use crate::prim::skid::Skid;
+use crate::prim::strip::Strip;
+use crate::stream::{Beat, StreamSink, StreamSource};
+
+/// Two payloads of the largest path MTU, in the narrowest beats.
+const STORE_LOG: usize = 10;
+
+block! {
+    /// Sorts frames as `stroma_abi::wire::classify` does, and takes the good ones apart.
+    ///
+    /// - **Ports** `sink`: Ethernet frames without FCS, `err` on `eop` when the MAC found them bad; the last beat
+    ///   may hold no byte, so a frame may have none. `sop` is not looked at: a frame begins behind the last one's
+    ///   `eop`. `head`: one per frame of class 0; `payload`: its payload from byte 0 on, for heads with
+    ///   `payload_len > 0` and in their order; `counts`: frames by `stroma_abi::wire::Class`.
+    /// - **Latency** 10 cycles from `eop` to `head.valid`, and one for each beat of the frame within the first
+    ///   [`WINDOW_BYTES`](crate::head::WINDOW_BYTES); 2 more to `payload.valid`. **Rate** 1 beat per cycle, none lost
+    ///   between frames, however short.
+    /// - **Backpressure** of `head` or `payload` stalls `sink` when their buffers are full (16 heads, 8 KiB of
+    ///   payload or more). Every port ends in a register or a FIFO.
+    /// - **Reset** forgets everything inside and clears the counters, which wrap.
+    pub struct RxFront<const D: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub sink: StreamSink<Beat<D>>,
+        pub head: StreamSource<Head>,
+        pub payload: StreamSource<Beat<D>>,
+        pub counts: [Signal<Out, Bits<32>>; 16],
+        skid: Skid<Beat<D>>,
+        arrival: Fork<Beat<D>>,
+        gather: Gather<D>,
+        decode: Decode,
+        /// Long enough for the beats that arrive while the first of them are gathered and decoded.
+        beats: Fifo<Beat<D>, 5>,
+        heads: Fifo<Head, 4>,
+        plans: Fifo<Plan, 4>,
+        planned: Fork<Beat<D>>,
+        icrc: Icrc<D>,
+        strip: Strip<D>,
+        /// Long enough for the beats that arrive while the CRC is worked out.
+        body: Fifo<Beat<D>, 4>,
+        gate: Gate<D>,
+        accepted: Fifo<Head, 4>,
+        store: PacketFifo<D, STORE_LOG> = PacketFifo::new(false),
+        plan: Signal<Local, Plan>,
+        ends: Signal<Local, Bit>,
+    }
+}
+
+impl<const D: usize> Logic for RxFront<D> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, skid, arrival, gather, decode, beats, heads, plans, planned);
+        clock!(self, clock, icrc, strip, body, gate, accepted, store);
+        self.skid.reset.next = self.reset.val();
+        self.arrival.reset.next = self.reset.val();
+        self.gather.reset.next = self.reset.val();
+        self.decode.reset.next = self.reset.val();
+        self.beats.reset.next = self.reset.val();
+        self.heads.reset.next = self.reset.val();
+        self.plans.reset.next = self.reset.val();
+        self.planned.reset.next = self.reset.val();
+        self.icrc.reset.next = self.reset.val();
+        self.strip.reset.next = self.reset.val();
+        self.body.reset.next = self.reset.val();
+        self.gate.reset.next = self.reset.val();
+        self.accepted.reset.next = self.reset.val();
+        self.store.reset.next = self.reset.val();
+
+        StreamSink::<Beat<D>>::link(&mut self.sink, &mut self.skid.sink);
+        StreamSource::<Beat<D>>::join(&mut self.skid.source, &mut self.arrival.sink);
+        StreamSource::<Beat<D>>::join(&mut self.arrival.left, &mut self.gather.sink);
+        StreamSource::<Beat<D>>::join(&mut self.arrival.right, &mut self.beats.sink);
+        StreamSource::<gather::Window>::join(&mut self.gather.source, &mut self.decode.sink);
+
+        // Head and plan enter their FIFOs together; a FIFO stays ready until it is given something.
+        self.heads.sink.payload.next = self.decode.head.val();
+        self.plans.sink.payload.next = self.decode.plan.val();
+        self.heads.sink.valid.next = self.decode.valid.val() & self.plans.sink.ready.val();
+        self.plans.sink.valid.next = self.decode.valid.val() & self.heads.sink.ready.val();
+        self.decode.ready.next = self.heads.sink.ready.val() & self.plans.sink.ready.val();
+
+        // Beats move on under their plan, which leaves with the last of them.
+        self.plan.next = self.plans.source.payload.val();
+        self.ends.next = self.beats.source.payload.val().eop;
+        self.planned.sink.payload.next = self.beats.source.payload.val();
+        self.planned.sink.valid.next = self.beats.source.valid.val() & self.plans.source.valid.val();
+        self.beats.source.ready.next = self.planned.sink.ready.val() & self.plans.source.valid.val();
+        self.plans.source.ready.next =
+            self.planned.sink.ready.val() & self.beats.source.valid.val() & self.ends.val();
+
+        StreamSource::<Beat<D>>::join(&mut self.planned.left, &mut self.icrc.sink);
+        self.icrc.plan.next = self.plan.val();
+        StreamSource::<icrc::Verdict>::join(&mut self.icrc.source, &mut self.gate.verdict);
+        StreamSource::<Beat<D>>::join(&mut self.planned.right, &mut self.strip.sink);
+        self.strip.skip.next = self.plan.val().skip;
+        self.strip.keep.next = self.plan.val().keep;
+        StreamSource::<Beat<D>>::join(&mut self.strip.source, &mut self.body.sink);
+        StreamSource::<Beat<D>>::join(&mut self.body.source, &mut self.gate.payload);
+        StreamSource::<Head>::join(&mut self.heads.source, &mut self.gate.head);
+
+        StreamSource::<Head>::join(&mut self.gate.good_head, &mut self.accepted.sink);
+        StreamSource::<Beat<D>>::join(&mut self.gate.judged_payload, &mut self.store.sink);
+        StreamSource::<Head>::link(&mut self.head, &mut self.accepted.source);
+        StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.store.source);
+        for i in 0..16 {
+            self.counts[i].next = self.gate.counts[i].val();
+        }
+    }
+}

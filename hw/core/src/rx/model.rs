@@ -1,0 +1,17 @@
+//! The receive front end in plain Rust: what should come of a frame, by `stroma_abi`'s reading of it.
+
+use stroma_abi::wire::{Class, Frame};
+
+use crate::head::Head;
+
+/// What the card makes of a frame: head and payload, or the class it is counted under. `is_bad`: the MAC says so.
+///
+/// # Errors
+/// The class, when it is not [`Class::Roce`].
+pub fn receive(frame: &[u8], is_bad: bool) -> Result<(Head, Vec<u8>), Class> {
+    if is_bad {
+        return Err(Class::MacError);
+    }
+    let frame = Frame::parse(frame).map_err(|reject| reject.class)?;
+    Ok((Head::of(&frame), frame.payload.to_vec()))
+}

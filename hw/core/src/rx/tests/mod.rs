@@ -1,0 +1,167 @@
+//! The receive front end against its model: every frame in, its head and payload or its class out, in order.
+
+mod frames;
+mod front;
+
+use stroma_abi::wire::Class;
+use stroma_verilate::{Pause, SplitMix64};
+
+use self::frames::{Arrival, crafted, every_shape, mutant, recorded};
+use self::front::{Front, Outcome};
+use crate::head::WINDOW_BYTES;
+use crate::stream::beats;
+use crate::testing::stalls;
+
+fn accepts_recorded_frames<const D: usize>() {
+    let frames = recorded();
+    assert_eq!(frames.len(), 204, "124 frames of the RC run, 40 each of UC and UD");
+    let mut front = Front::<D>::new();
+    let outcome = front.run(&frames, &Pause::None, &Pause::None);
+    assert_eq!(outcome, Outcome::of(&frames));
+    assert_eq!(outcome.heads.len(), frames.len(), "all recorded frames are good");
+}
+
+#[test]
+fn every_recorded_frame_is_accepted_at_64_bits() {
+    accepts_recorded_frames::<64>();
+}
+
+#[test]
+fn every_recorded_frame_is_accepted_at_512_bits() {
+    accepts_recorded_frames::<512>();
+}
+
+fn accepts_every_shape<const D: usize>() {
+    let frames = every_shape();
+    let mut front = Front::<D>::new();
+    let outcome = front.run(&frames, &Pause::None, &Pause::None);
+    assert_eq!(outcome, Outcome::of(&frames));
+    assert_eq!(outcome.heads.len(), frames.len(), "all built frames are good");
+}
+
+#[test]
+fn every_op_code_tag_ip_version_and_payload_length_is_accepted_at_64_bits() {
+    accepts_every_shape::<64>();
+}
+
+#[test]
+fn every_op_code_tag_ip_version_and_payload_length_is_accepted_at_512_bits() {
+    accepts_every_shape::<512>();
+}
+
+fn sorts_every_class<const D: usize>() {
+    let (wanted, frames): (Vec<Class>, Vec<Arrival>) = crafted().into_iter().unzip();
+    assert!(Class::ALL.iter().all(|class| wanted.contains(class)), "there is a frame for every class");
+    let outcome = Front::<D>::new().run(&frames, &Pause::None, &Pause::None);
+    assert_eq!(outcome.classes, wanted);
+    assert_eq!(outcome, Outcome::of(&frames));
+}
+
+#[test]
+fn every_class_is_counted_and_lets_the_next_frame_through_at_64_bits() {
+    sorts_every_class::<64>();
+}
+
+#[test]
+fn every_class_is_counted_and_lets_the_next_frame_through_at_512_bits() {
+    sorts_every_class::<512>();
+}
+
+fn agrees_on_mutants<const D: usize>() {
+    let (seeds, mut rng) = ([recorded(), every_shape()].concat(), SplitMix64::new(2));
+    let frames: Vec<Arrival> = (0..2500).map(|_| mutant(&seeds, &mut rng)).collect();
+    let expected = Outcome::of(&frames);
+    for class in Class::ALL {
+        assert!(expected.classes.contains(&class), "no mutant is {class}");
+    }
+    assert_eq!(Front::<D>::new().run(&frames, &Pause::None, &Pause::None), expected);
+}
+
+#[test]
+fn agrees_with_the_model_on_mutants_at_64_bits() {
+    agrees_on_mutants::<64>();
+}
+
+#[test]
+fn agrees_with_the_model_on_mutants_at_512_bits() {
+    agrees_on_mutants::<512>();
+}
+
+fn survives_stalls<const D: usize>() {
+    let (seeds, mut rng) = (recorded(), SplitMix64::new(3));
+    let mut front = Front::<D>::new();
+    for (idle, pressure) in stalls() {
+        let crafted = crafted().into_iter().map(|(_, frame)| frame);
+        let mut frames: Vec<Arrival> = crafted.filter(|frame| frame.bytes.len() < 5000).collect();
+        frames.extend((0..40).map(|_| mutant(&seeds, &mut rng)));
+        frames.extend((0..10).map(|_| seeds[usize::try_from(rng.below(204)).unwrap()].clone()));
+        assert_eq!(front.run(&frames, &idle, &pressure), Outcome::of(&frames), "{idle:?} {pressure:?}");
+    }
+}
+
+#[test]
+fn survives_stalls_at_64_bits() {
+    survives_stalls::<64>();
+}
+
+#[test]
+fn survives_stalls_at_512_bits() {
+    survives_stalls::<512>();
+}
+
+fn recovers_from_reset<const D: usize>() {
+    let frames = recorded();
+    let mut front = Front::<D>::new();
+    for cycles in [1, 7, 30, 100, 333] {
+        // Reset falls into some frame; what is left of it counts as a frame of its own.
+        let sent = front.interrupted(&frames, cycles);
+        let mut rest: Vec<Arrival> = Vec::new();
+        let mut before = 0;
+        for frame in &frames {
+            let count = beats::<D>(&frame.bytes).len();
+            let gone = sent.saturating_sub(before).min(count);
+            before += count;
+            if gone < count {
+                rest.push(Arrival { bytes: frame.bytes[gone * D / 8..].to_vec(), is_bad: false });
+            }
+        }
+        assert_eq!(front.drained(rest.len()), Outcome::of(&rest), "reset after {cycles} cycles");
+    }
+}
+
+#[test]
+fn recovers_from_reset_at_64_bits() {
+    recovers_from_reset::<64>();
+}
+
+#[test]
+fn recovers_from_reset_at_512_bits() {
+    recovers_from_reset::<512>();
+}
+
+fn loses_no_cycle<const D: usize>() {
+    let beats = |frame: &Arrival| frame.bytes.len().div_ceil(D / 8).max(1);
+    let recorded = recorded();
+    let short: Vec<Arrival> = recorded.iter().filter(|frame| frame.bytes.len() <= 64).cloned().collect();
+    assert!(short.len() > 30, "acknowledgements fit one wide beat");
+    let empty = Arrival { bytes: vec![], is_bad: false };
+    let tiny = (0..200).map(|at| if at % 3 == 0 { empty.clone() } else { short[at % 7].clone() }).collect();
+    let mut front = Front::<D>::new();
+    for frames in [recorded, short, tiny, vec![empty; 100]] {
+        let count: usize = frames.iter().map(beats).sum();
+        let (to_send, to_judge) = front.timed(&frames);
+        assert_eq!(to_send, count as u64, "a beat was refused");
+        let gathered = beats(&frames[frames.len() - 1]).min((WINDOW_BYTES * 8).div_ceil(D));
+        assert_eq!(to_judge - to_send, 10 + gathered as u64, "from the last beat to its verdict");
+    }
+}
+
+#[test]
+fn one_beat_a_cycle_and_no_gap_between_frames_at_64_bits() {
+    loses_no_cycle::<64>();
+}
+
+#[test]
+fn one_beat_a_cycle_and_no_gap_between_frames_at_512_bits() {
+    loses_no_cycle::<512>();
+}

@@ -1,0 +1,122 @@
+//! Our own Verilog emitter: RustHDL blocks in, Verilog that means what Rust means out.
+//!
+//! RustHDL's printer drops widths, parentheses and whole constructs, so its text and its simulator disagree
+//! (`docs/adr/0001-rusthdl-with-our-own-emitter.md`). This one walks the same public syntax tree, gives every
+//! expression the width Rust gives it, and refuses what it cannot translate faithfully.
+//!
+//! `collect` gathers the tree of blocks, `expr` and `lower` give types and unroll, `flow` proves that every
+//! signal is assigned before it is read and on every path, `split` cuts a kernel into independent pieces and
+//! `print` writes one module per distinct body.
+
+mod collect;
+mod error;
+mod expr;
+mod flow;
+mod index;
+mod lower;
+mod names;
+mod print;
+mod scope;
+mod split;
+
+#[cfg(test)]
+pub(crate) mod differential;
+
+pub use error::EmitError;
+use rust_hdl::prelude::Block;
+
+/// Which way a port of the emitted module points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Driven from outside.
+    In,
+    /// Driven by the module.
+    Out,
+    /// A clock, driven from outside.
+    Clock,
+}
+
+/// One port of the emitted top module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its name in the Verilog.
+    pub name: String,
+    /// Which way it points.
+    pub direction: Direction,
+    /// Its width in bits.
+    pub width: usize,
+}
+
+/// An emitted design: every module it needs, the top one last.
+#[derive(Clone, Debug)]
+pub struct Rtl {
+    /// Name of the top module.
+    pub top: String,
+    /// The Verilog text.
+    pub text: String,
+    /// The top module's ports, in order.
+    pub ports: Vec<Port>,
+}
+
+impl Rtl {
+    /// The port manifest: `top NAME`, then one line a port, `in|out|clock NAME WIDTH`.
+    #[must_use]
+    pub fn manifest(&self) -> String {
+        let line = |port: &Port| {
+            let kind = match port.direction {
+                Direction::In => "in",
+                Direction::Out => "out",
+                Direction::Clock => "clock",
+            };
+            format!("{kind} {} {}\n", port.name, port.width)
+        };
+        format!("top {}\n", self.top) + &self.ports.iter().map(line).collect::<String>()
+    }
+}
+
+/// What the printer may leave out. Only tests ask for less than [`Style::SOUND`], to see the differential suite fail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Style {
+    parentheses: bool,
+    truncation: bool,
+}
+
+impl Style {
+    pub(crate) const SOUND: Self = Self { parentheses: true, truncation: true };
+    #[cfg(test)]
+    pub(crate) const WITHOUT_PARENTHESES: Self = Self { parentheses: false, truncation: true };
+    #[cfg(test)]
+    pub(crate) const WITHOUT_TRUNCATION: Self = Self { parentheses: true, truncation: false };
+}
+
+/// RustHDL keeps three copies of every signal inline, `[bool; N]` each: a card of 512-bit stages needs room.
+const STACK_BYTES: usize = 1 << 30;
+
+/// Emits the block that `build` makes, as module `name`.
+///
+/// # Errors
+/// When RustHDL's own checks fail, or a kernel uses what cannot be translated faithfully; the error names the module.
+///
+/// # Panics
+/// When `build` does.
+pub fn emit<B: Block>(name: &str, build: impl FnOnce() -> B + Send) -> Result<Rtl, EmitError> {
+    emit_as(name, Style::SOUND, build)
+}
+
+pub(crate) fn emit_as<B: Block>(
+    name: &str,
+    style: Style,
+    build: impl FnOnce() -> B + Send,
+) -> Result<Rtl, EmitError> {
+    let work = || {
+        let mut block = Box::new(build());
+        block.connect_all();
+        let tree = collect::collect(name, &*block)?;
+        print::print(&tree, style)
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
+        let outcome = thread.expect("a thread can be started").join();
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
