@@ -1,0 +1,16 @@
+//! The card joined together, in both profiles, and its Verilog.
+//!
+//! | profile | datapath | core clock | network |
+//! |---|---|---|---|
+//! | `10g` | 64 bit | 156.25 MHz | 10 GbE |
+//! | `100g` | 512 bit | 250 MHz | 100 GbE |
+
+#![forbid(unsafe_code)]
+#![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]
+
+mod blocks;
+pub mod nic;
+pub mod profile;
+
+pub use blocks::{BLOCKS, NamedBlock};
+pub use profile::Profile;
