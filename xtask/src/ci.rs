@@ -1,0 +1,63 @@
+//! `ci`: everything a change must pass, the same here and on every desk.
+
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::stage::{self, Outcome, Stage};
+use crate::tools::Routine;
+use crate::{docs, formal, lint, process, setup, test, workspace};
+
+/// Runs all stages, the quick ones first.
+pub(crate) fn run() -> Result<()> {
+    let mut stages = vec![
+        Stage::new("setup", "do what the message above says", || setup::run(Routine::Ci)),
+        Stage::new("fmt", "cargo fmt --all", || cargo(&["fmt", "--all", "--check"], &[])),
+        Stage::new("docs fresh", "cargo xtask docs", || docs::run(true)),
+        Stage::new(
+            "clippy",
+            "repair each warning; an exception is #[expect(lint, reason = \"...\")]",
+            || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[]),
+        ),
+        Stage::new("rustdoc", "repair each warning", || {
+            cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
+        }),
+    ];
+    stages.extend(test::stages(None));
+    stages.extend([
+        Stage::new("rtl lint", "`cargo xtask lint` runs this stage alone", || lint::run(None)),
+        Stage::new(
+            "formal runner",
+            "`cargo xtask formal --self-test` runs this stage alone",
+            formal::self_test,
+        ),
+        Stage::new("formal", "`cargo xtask formal --task NAME` runs one proof", || formal::run(None)),
+        Stage {
+            name: "deny",
+            next_step: "change the dependency, or deny.toml with a reason",
+            run: Box::new(deny),
+        },
+    ]);
+    stage::run_all(stages)
+}
+
+fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(arguments).envs(environment.iter().copied()).current_dir(workspace::root());
+    process::aloud(command)
+}
+
+/// Licences, sources and duplicates of the dependencies. cargo-deny takes many minutes to build, so it is used where
+/// it is installed and its absence is shown in the table.
+fn deny() -> Result<Outcome> {
+    let asked = Command::new("cargo")
+        .args(["deny", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !asked.is_ok_and(|status| status.success()) {
+        return Ok(Outcome::Skipped("cargo-deny is not installed (cargo install cargo-deny --locked)"));
+    }
+    cargo(&["deny", "check", "bans", "licenses", "sources"], &[])?;
+    Ok(Outcome::Done)
+}

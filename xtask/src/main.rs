@@ -1,0 +1,132 @@
+//! One entry to every routine: `cargo xtask COMMAND`.
+#![forbid(unsafe_code)]
+
+mod ci;
+mod demo;
+mod docs;
+mod formal;
+mod lint;
+mod process;
+mod programs;
+mod rtl;
+mod setup;
+mod source_check;
+mod stage;
+mod test;
+mod testplan;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Every routine of the workspace. New here? `cargo xtask demo`, then `cargo xtask test`.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what tools.toml lists and this machine lacks
+    ///
+    /// System packages come from apt (as root; otherwise the exact command is printed), Python wheels at pinned versions
+    /// go to target/tools/python and touch nothing else. Every other command calls this by itself. When nothing is
+    /// missing it takes milliseconds and no network.
+    Setup {
+        /// The routine to make ready for
+        #[arg(long = "for", default_value = "ci")]
+        routine: tools::Routine,
+    },
+    /// Replay the recorded RoCE v2 frames through the simulated card, at both widths
+    ///
+    /// Builds the Verilated receive and transmit front ends, sends every frame of tests/vectors/*.pcap through them, and
+    /// prints one line a frame with its verdict.
+    Demo,
+    /// Run every test of the workspace, and the checks of the sources
+    ///
+    /// Checks first that kernels say what their Verilog will say, that every started program is listed, and that the test
+    /// plan names existing tests. `STROMA_WAVES=DIR` records waves of each simulated block.
+    Test {
+        /// Run only tests whose name contains this
+        #[arg(long)]
+        filter: Option<String>,
+    },
+    /// Run everything a change must pass
+    ///
+    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, proofs, cargo-deny where installed. Stops at the first
+    /// failure, and ends with a table of minutes and of what was not run.
+    Ci,
+    /// Emit the card's Verilog and its port manifest, or one block's
+    Rtl(rtl::Options),
+    /// Emit the RTL and have Verilator's lint and yosys read it
+    Lint {
+        /// Only this card [default: both]
+        #[arg(long)]
+        profile: Option<rtl::Profile>,
+    },
+    /// Run the proofs, seeded bugs included
+    ///
+    /// Each proof prints one line with its result and seconds. A seeded bug that is not found is an error, and so is a run
+    /// without proofs.
+    Formal {
+        /// Run one proof
+        #[arg(long)]
+        task: Option<String>,
+        /// Prove the runner itself on a small sample
+        #[arg(long, conflicts_with = "task")]
+        self_test: bool,
+    },
+    /// Write the pages that are generated from the code (docs/registers.md)
+    Docs {
+        /// Change nothing; fail when a page is stale
+        #[arg(long)]
+        check: bool,
+    },
+    /// Refuse kernels that `RustHDL`'s macro would silently turn into other hardware
+    ///
+    /// Each refusal names the place, the reason and what to write instead.
+    SourceCheck,
+    /// Check that docs/testplan.md names tests that exist and run
+    Testplan {
+        /// Print the name of every test there is, as the plan would write it
+        #[arg(long)]
+        list: bool,
+    },
+    /// Check that every program the sources start is listed in tools.toml
+    Programs,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", process::explain(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
+        Task::Setup { routine } => setup::run(routine),
+        Task::Demo => demo::run(),
+        Task::Test { filter } => test::run(filter),
+        Task::Ci => ci::run(),
+        Task::Rtl(options) => rtl::run(&options),
+        Task::Lint { profile } => {
+            setup::run(tools::Routine::Ci)?;
+            lint::run(profile)
+        }
+        Task::Formal { self_test: true, .. } => formal::self_test(),
+        Task::Formal { task, .. } => formal::run(task.as_deref()),
+        Task::Docs { check } => docs::run(check),
+        Task::SourceCheck => source_check::run(),
+        Task::Testplan { list } => testplan::run(list),
+        Task::Programs => programs::run(),
+    }
+}

@@ -1,0 +1,124 @@
+//! A run of stages: each timed, the first failure stops it, and the table at the end says what became of each.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::process;
+
+/// What a stage that did not fail did.
+pub(crate) enum Outcome {
+    /// Its whole work.
+    Done,
+    /// Nothing, for the reason given.
+    Skipped(&'static str),
+}
+
+/// One step of `test` or `ci`.
+pub(crate) struct Stage {
+    /// Its row in the table.
+    pub(crate) name: &'static str,
+    /// What the user does when it fails.
+    pub(crate) next_step: &'static str,
+    /// The work.
+    pub(crate) run: Box<dyn FnOnce() -> Result<Outcome>>,
+}
+
+impl Stage {
+    /// A stage that has no reason to be skipped.
+    pub(crate) fn new(
+        name: &'static str,
+        next_step: &'static str,
+        work: impl FnOnce() -> Result<()> + 'static,
+    ) -> Self {
+        Self { name, next_step, run: Box::new(|| work().map(|()| Outcome::Done)) }
+    }
+}
+
+struct Row {
+    name: &'static str,
+    took: Option<Duration>,
+    result: String,
+}
+
+/// Runs the stages in order and prints the table of minutes.
+pub(crate) fn run_all(stages: Vec<Stage>) -> Result<()> {
+    let mut rows = Vec::new();
+    let mut failure = None;
+    for stage in stages {
+        if failure.is_some() {
+            rows.push(Row { name: stage.name, took: None, result: "not run".into() });
+            continue;
+        }
+        println!("\n==> {}", stage.name);
+        let started = Instant::now();
+        let result = (stage.run)();
+        let result = match result {
+            Ok(Outcome::Done) => "ok".into(),
+            Ok(Outcome::Skipped(reason)) => format!("skipped: {reason}"),
+            Err(error) => {
+                eprintln!("{}", process::explain(&error));
+                failure = Some((stage.name, stage.next_step));
+                "FAILED".into()
+            }
+        };
+        rows.push(Row { name: stage.name, took: Some(started.elapsed()), result });
+    }
+    println!("\n{}", table(&rows));
+    if let Some((name, next_step)) = failure {
+        bail!("stage `{name}` failed\nnext step: {next_step}");
+    }
+    Ok(())
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = format!("{:<16} {:>7}  result\n", "stage", "minutes");
+    for row in rows {
+        let minutes = row.took.map_or("-".into(), |took| format!("{:.2}", took.as_secs_f64() / 60.0));
+        let _ = writeln!(text, "{:<16} {minutes:>7}  {}", row.name, row.result);
+    }
+    let total: Duration = rows.iter().filter_map(|row| row.took).sum();
+    let _ = write!(text, "{:<16} {:>7.2}", "total", total.as_secs_f64() / 60.0);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    #[test]
+    fn the_first_failure_stops_the_run_and_tells_the_next_step() {
+        let ran = Rc::new(Cell::new(0));
+        let count = |result: Result<()>| {
+            let ran = Rc::clone(&ran);
+            move || {
+                ran.set(ran.get() + 1);
+                result
+            }
+        };
+        let stages = vec![
+            Stage::new("first", "-", count(Ok(()))),
+            Stage::new("second", "read the log", count(Err(anyhow::anyhow!("broken")))),
+            Stage::new("third", "-", count(Ok(()))),
+        ];
+        let error = run_all(stages).unwrap_err().to_string();
+        assert_eq!(ran.get(), 2);
+        assert!(error.contains("`second`") && error.contains("read the log"), "{error}");
+    }
+
+    #[test]
+    fn the_table_tells_minutes_and_what_was_not_run() {
+        let rows = [
+            Row { name: "fmt", took: Some(Duration::from_secs(90)), result: "ok".into() },
+            Row { name: "formal", took: None, result: "not run".into() },
+        ];
+        let table = table(&rows);
+        assert!(table.contains("fmt                 1.50  ok"), "{table}");
+        assert!(table.contains("formal                 -  not run"), "{table}");
+        assert!(table.contains("total               1.50"), "{table}");
+    }
+}

