@@ -8,9 +8,7 @@
 //!   the inverse of `advance`, or, where the CRC itself was part of the data, known beforehand ([`residue_after`]).
 
 use rust_hdl::prelude::Bits;
-
-/// The polynomial, reflected.
-const POLYNOMIAL: u32 = 0xedb8_8320;
+use stroma_abi::wire::icrc;
 
 /// A 32 x 32 matrix over GF(2): column `i` is the image of state bit `i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +28,7 @@ impl Matrix {
 
     /// What one zero bit does to the state.
     fn one_zero_bit() -> Self {
-        Self(std::array::from_fn(|bit| if bit == 0 { POLYNOMIAL } else { 1 << (bit - 1) }))
+        Self(std::array::from_fn(|bit| if bit == 0 { icrc::POLYNOMIAL } else { 1 << (bit - 1) }))
     }
 
     /// What `count` zero bytes do to the state.
@@ -103,26 +101,16 @@ pub fn data_masks<const D: usize>() -> [Bits<D>; 32] {
     })
 }
 
-/// The state after `bytes`, from `state`; the final complement is the caller's.
+/// The state after `bytes`, from `state`.
 #[must_use]
 pub fn update(state: u32, bytes: &[u8]) -> u32 {
-    let one = |state: u32, bit: u32| (state >> 1) ^ if (state ^ bit) & 1 == 1 { POLYNOMIAL } else { 0 };
-    bytes
-        .iter()
-        .fold(state, |state, byte| (0..8).fold(state, |state, bit| one(state, u32::from(byte >> bit))))
-}
-
-/// The state from which the invariant CRC reads the IP header: all ones, then eight bytes of ones.
-#[must_use]
-pub fn icrc_start() -> u32 {
-    update(u32::MAX, &[0xff; 8])
+    bytes.iter().fold(state, |state, byte| icrc::step(state, *byte))
 }
 
 /// The state after a good packet with its CRC and then `zeros` bytes of zero.
 #[must_use]
 pub fn residue_after(zeros: usize) -> u32 {
-    let crc = (!update(u32::MAX, b"any")).to_le_bytes();
-    update(update(update(u32::MAX, b"any"), &crc), &vec![0; zeros])
+    update(icrc::RESIDUE, &vec![0; zeros])
 }
 
 #[cfg(test)]
@@ -167,9 +155,9 @@ mod tests {
         let bytes = *b"some ten bytes";
         let mut shifted = vec![0; 14];
         shifted.extend_from_slice(&bytes);
-        for (at, byte) in icrc_start().to_le_bytes().into_iter().enumerate() {
+        for (at, byte) in icrc::SEED.to_le_bytes().into_iter().enumerate() {
             shifted[14 + at] ^= byte;
         }
-        assert_eq!(update(0, &shifted), update(icrc_start(), &bytes));
+        assert_eq!(update(0, &shifted), update(icrc::SEED, &bytes));
     }
 }

@@ -9,6 +9,7 @@ use super::settle::Plan;
 use crate::constant::number;
 use crate::crc::{Matrix, data_masks, residue_after};
 use crate::prim::fifo::Fifo;
+use crate::prim::linear::Linear;
 use crate::prim::reg::Reg;
 use crate::record;
 use crate::stream::{Beat, StreamSink, StreamSource};
@@ -69,12 +70,10 @@ block! {
         moves: Signal<Local, Bit>,
         ready: Signal<Local, Bit>,
         end_in_beat: Signal<Local, Bits<13>>,
-        folded: [Signal<Local, Bits<32>>; 33] = std::array::from_fn(|_| Signal::default()),
-        advanced: [Signal<Local, Bits<32>>; 33] = std::array::from_fn(|_| Signal::default()),
         zero: Constant<Bits<32>> = number(0_u64),
         within_beat: Constant<Bits<13>> = number(D / 8 - 1),
-        data_mask: [Constant<Bits<D>>; 32] = data_masks::<D>().map(Constant::new),
-        state_mask: [Constant<Bits<32>>; 32] = Matrix::advance(D / 8).masks().map(Constant::new),
+        data_matrix: Linear<D> = Linear::new(data_masks::<D>()),
+        state_matrix: Linear<32> = Linear::new(Matrix::advance(D / 8).masks()),
         end: [Constant<Bits<13>>; ENDS] = std::array::from_fn(|word| number(end(word))),
         residue: [Constant<Bits<32>>; ENDS] = std::array::from_fn(|word| number(residue_after(fill::<D>(word)))),
         mac_error: Constant<Bits<4>> = class(Class::MacError),
@@ -136,23 +135,15 @@ impl<const D: usize> Logic for Icrc<D> {
         // What the data alone does to the state.
         self.valid[1].d.next = self.valid[0].q.val();
         self.note[1].d.next = self.note[0].q.val();
-        self.folded[0].next = self.zero.val();
-        for i in 0..32 {
-            self.folded[i + 1].next =
-                self.folded[i].val().replace_bit(i, (self.masked.q.val() & self.data_mask[i].val()).xor());
-        }
-        self.fold.d.next = self.folded[32].val();
+        self.data_matrix.vector.next = self.masked.q.val();
+        self.fold.d.next = self.data_matrix.image.val();
 
         // The state.
         self.valid[2].d.next = self.valid[1].q.val();
         self.note[2].d.next = self.note[1].q.val();
-        self.advanced[0].next = self.zero.val();
-        for i in 0..32 {
-            self.advanced[i + 1].next =
-                self.advanced[i].val().replace_bit(i, (self.state.q.val() & self.state_mask[i].val()).xor());
-        }
+        self.state_matrix.vector.next = self.state.q.val();
         if self.valid[1].q.val() & self.note[1].q.val().live {
-            self.state.d.next = self.advanced[32].val() ^ self.fold.q.val();
+            self.state.d.next = self.state_matrix.image.val() ^ self.fold.q.val();
             if self.note[1].q.val().first {
                 self.state.d.next = self.fold.q.val();
             }

@@ -4,11 +4,11 @@ use rust_hdl::prelude::*;
 use stroma_abi::Field;
 use stroma_abi::wire::{Bth, Ethernet, Ipv4, Ipv6, Tag, Udp, icrc, udp};
 
-use super::icrc::Kind;
 use super::network::Network;
 use super::transport::{TRANSPORT, Transport, opcodes};
 use crate::constant::{constants, number};
 use crate::head::Head;
+use crate::mask::Kind;
 use crate::prim::insert::Prefix;
 use crate::prim::reg::Reg;
 use crate::record;

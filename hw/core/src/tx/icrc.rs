@@ -2,23 +2,12 @@
 
 use rust_hdl::prelude::*;
 
-use super::mask::{LANES, Mask};
 use crate::constant::number;
 use crate::crc::{Matrix, data_masks};
+use crate::mask::{Kind, LANES, Mask};
 use crate::prim::linear::Linear;
 use crate::prim::reg::Reg;
-use crate::record;
 use crate::stream::{Beat, StreamSink, StreamSource};
-
-record! {
-    /// What decides where a frame's variant fields are.
-    pub struct Kind {
-        /// IPv6, else IPv4.
-        pub v6: Bit,
-        /// An 802.1Q tag is present.
-        pub tagged: Bit,
-    }
-}
 
 /// Zero bytes behind the data in every last beat: the ICRC's own four, and two because frames end two bytes off a word.
 const LEAST_ZEROS: usize = 6;

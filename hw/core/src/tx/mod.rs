@@ -10,7 +10,6 @@
 pub mod axis;
 pub mod build;
 pub mod icrc;
-pub mod mask;
 pub mod model;
 pub mod network;
 pub mod transport;
@@ -22,12 +21,13 @@ mod tests;
 use rust_hdl::prelude::*;
 
 use crate::head::Head;
+use crate::mask::Kind;
 use crate::prim::fifo::Fifo;
 use crate::prim::insert::{Insert, Prefix};
 use crate::prim::skid::Skid;
 use crate::stream::{Beat, StreamSink, StreamSource};
 use build::Build;
-use icrc::{Icrc, Kind};
+use icrc::Icrc;
 
 block! {
     /// Builds RoCE v2 frames.

@@ -1,15 +1,28 @@
 //! What of a beat the invariant CRC reads.
+//!
+//! The CRC covers the IP packet with some fields as ones, and starts from a state of its own. Each is a constant of the
+//! beat's position, the tag and the IP version, so two masks a beat say it all.
 
 use rust_hdl::prelude::*;
 use stroma_abi::wire::{Ethernet, Tag, icrc};
 
-use super::icrc::Kind;
 use crate::constant::constants;
+use crate::record;
 
 /// Bytes up to the last one with a mask: Ethernet, tag, IPv6, UDP, BTH.
 const MASKED_BYTES: usize = Ethernet::LEN + Tag::LEN + icrc::MASK_IPV6.len();
 /// Beats of the narrowest stream that have masks.
-pub(super) const LANES: usize = MASKED_BYTES.div_ceil(8);
+pub const LANES: usize = MASKED_BYTES.div_ceil(8);
+
+record! {
+    /// What decides where a frame's variant fields are.
+    pub struct Kind {
+        /// IPv6, else IPv4.
+        pub v6: Bit,
+        /// An 802.1Q tag is present.
+        pub tagged: Bit,
+    }
+}
 
 block! {
     /// Chooses the two masks of a beat: the CRC reads `data & keep ^ flip`.
@@ -26,7 +39,7 @@ block! {
         pub keep: Signal<Out, Bits<D>>,
         pub flip: Signal<Out, Bits<D>>,
         whole: Constant<Bits<D>> = Constant::new(Bits::mask()),
-        is_used: [Constant<Bit>; LANES] = constants(|lane| lane * D / 8 < MASKED_BYTES),
+        is_used: [Constant<Bit>; LANES] = constants(|lane| lane <= last_lane::<D>()),
         v4_keep: [Constant<Bits<D>>; LANES] = constants(|lane| keep(lane, false, false)),
         v4_flip: [Constant<Bits<D>>; LANES] = constants(|lane| flip(lane, false, false)),
         v6_keep: [Constant<Bits<D>>; LANES] = constants(|lane| keep(lane, false, true)),
@@ -36,6 +49,12 @@ block! {
         tagged_v6_keep: [Constant<Bits<D>>; LANES] = constants(|lane| keep(lane, true, true)),
         tagged_v6_flip: [Constant<Bits<D>>; LANES] = constants(|lane| flip(lane, true, true)),
     }
+}
+
+/// Which beat is the last that has masks.
+#[must_use]
+pub const fn last_lane<const D: usize>() -> usize {
+    MASKED_BYTES.div_ceil(D / 8) - 1
 }
 
 /// Where the IP packet begins, and the bytes of it that read as ones.
