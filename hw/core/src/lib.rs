@@ -12,6 +12,7 @@ mod constant;
 pub mod crc;
 pub mod formal;
 pub mod head;
+pub mod host;
 pub mod mask;
 pub mod pack;
 pub mod prim;

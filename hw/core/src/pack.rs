@@ -81,7 +81,9 @@ impl<const N: usize> Packed for Bits<N> {
     }
 }
 
-/// Declares a flat struct that travels between stages: a RustHDL `LogicStruct` that is also [`Packed`].
+/// Declares a flat struct that travels between stages: a `LogicStruct` that is also [`Packed`].
+///
+/// RustHDL's derive takes no const generics; for a struct that has some, this macro writes what the derive would.
 #[macro_export]
 macro_rules! record {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* pub $field:ident: $kind:ty),+ $(,)? }) => {
@@ -90,12 +92,69 @@ macro_rules! record {
         pub struct $name { $($(#[$field_meta])* pub $field: $kind),+ }
 
         impl $crate::pack::Packed for $name {
-            fn write(&self, to: &mut $crate::pack::BitWriter) {
-                $($crate::pack::Packed::write(&self.$field, to);)+
+            $crate::pack_fields!($($field),+);
+        }
+    };
+    ($(#[$meta:meta])* pub struct $name:ident<$(const $size:ident: usize),+> {
+        $($(#[$field_meta:meta])* pub $field:ident: $kind:ty),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct $name<$(const $size: usize),+> { $($(#[$field_meta])* pub $field: $kind),+ }
+
+        impl<$(const $size: usize),+> $crate::pack::Packed for $name<$($size),+> {
+            $crate::pack_fields!($($field),+);
+        }
+
+        // The place of each field, which the kernel macro asks for by these names.
+        pastey::paste! {
+            impl<$(const $size: usize),+> $name<$($size),+> {
+                fn widths() -> impl Iterator<Item = (&'static str, usize)> {
+                    [$((stringify!($field), <$kind as Synth>::BITS)),+].into_iter()
+                }
+
+                $(pub fn [<get_my_width_ $field>](&self) -> usize {
+                    <$kind as Synth>::BITS
+                }
+                pub fn [<get_my_offset_ $field>](&self) -> usize {
+                    Self::widths().take_while(|(name, _)| *name != stringify!($field)).map(|(_, width)| width).sum()
+                })+
             }
-            fn read(from: &mut $crate::pack::BitReader) -> Self {
-                Self { $($field: $crate::pack::Packed::read(from)),+ }
+        }
+
+        impl<$(const $size: usize),+> Synth for $name<$($size),+> {
+            const BITS: usize = 0 $(+ <$kind as Synth>::BITS)+;
+
+            fn descriptor() -> TypeDescriptor {
+                let fields = vec![$(Box::new(rust_hdl::core::type_descriptor::TypeField {
+                    fieldname: stringify!($field).to_string(),
+                    kind: <$kind as Synth>::descriptor(),
+                })),+];
+                TypeDescriptor { name: stringify!($name).to_string(), kind: TypeKind::Composite(fields) }
             }
+
+            fn vcd(self) -> rust_hdl::core::synth::VCDValue {
+                rust_hdl::core::synth::VCDValue::Composite(vec![$(Box::new(self.$field.vcd())),+])
+            }
+
+            // The value alone is meant: the sum of widths cannot be named as a const generic, so the literal is wider.
+            fn verilog(self) -> VerilogLiteral {
+                let value: Bits<2048> = num_bigint::BigUint::new($crate::pack::Packed::to_words(&self)).into();
+                value.into()
+            }
+        }
+    };
+}
+
+/// The two halves of [`pack::Packed`](crate::pack::Packed) for a struct, field by field.
+#[macro_export]
+macro_rules! pack_fields {
+    ($($field:ident),+) => {
+        fn write(&self, to: &mut $crate::pack::BitWriter) {
+            $($crate::pack::Packed::write(&self.$field, to);)+
+        }
+        fn read(from: &mut $crate::pack::BitReader) -> Self {
+            Self { $($field: $crate::pack::Packed::read(from)),+ }
         }
     };
 }

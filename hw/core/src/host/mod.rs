@@ -1,0 +1,3 @@
+//! The PCIe side, one engine per file.
+
+pub mod axi;
