@@ -6,6 +6,7 @@
 mod arithmetic;
 mod control;
 mod harness;
+mod one_bit;
 mod refusals;
 mod sequential;
 mod suite;

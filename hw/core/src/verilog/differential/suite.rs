@@ -1,6 +1,6 @@
 //! The suite itself, and the proof that it can fail.
 
-use super::{Report, arithmetic, control, run, sequential};
+use super::{Report, arithmetic, control, one_bit, run, sequential};
 use crate::verilog::Style;
 
 /// Random vectors for each block.
@@ -9,7 +9,8 @@ const VECTORS: usize = 500;
 #[test]
 fn rust_and_verilog_agree_on_every_shape() {
     let mut total = Report::default();
-    for case in arithmetic::cases().into_iter().chain(control::cases()).chain(sequential::cases()) {
+    let cases = [one_bit::cases(), arithmetic::cases(), control::cases(), sequential::cases()];
+    for case in cases.into_iter().flatten() {
         let name = case.name.clone();
         let report = run(case, Style::SOUND, VECTORS);
         report.verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
