@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use num_bigint::BigUint;
 
 use super::error::Problem;
-use super::expr::{Expr, Span};
+use super::expr::Expr;
 use super::lower::Stmt;
-use super::scope::{Role, Scope, SymbolId};
+use super::scope::{Role, Scope, Span, SymbolId};
 
 /// Bits known to be assigned, layer over layer: one layer for each branch that is open.
 struct Assigned<'a> {

@@ -8,9 +8,10 @@ use rust_hdl::core::ast::{
 
 use super::Style;
 use super::error::Problem;
-use super::expr::{Expr, Span, Translator, Ty, adapt, sized};
+use super::expr::{Expr, Ty, adapt, sized};
 use super::index;
-use super::scope::{Role, Scope};
+use super::scope::{Role, Scope, Span};
+use super::translate::Translator;
 
 /// A statement whose every name and width is known.
 #[derive(Debug)]

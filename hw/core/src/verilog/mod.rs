@@ -4,7 +4,7 @@
 //! (`docs/adr/0001-rusthdl-with-our-own-emitter.md`). This one walks the same public syntax tree, gives every
 //! expression the width Rust gives it, and refuses what it cannot translate faithfully.
 //!
-//! `collect` gathers the tree of blocks, `expr` and `lower` give types and unroll, `flow` proves that every
+//! `collect` gathers the tree of blocks, `translate` and `lower` give types and unroll, `flow` proves that every
 //! signal is assigned before it is read and on every path, `split` cuts a kernel into independent pieces and
 //! `print` writes one module per distinct body.
 
@@ -18,6 +18,7 @@ mod names;
 mod print;
 mod scope;
 mod split;
+mod translate;
 
 #[cfg(test)]
 pub(crate) mod differential;

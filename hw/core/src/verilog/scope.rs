@@ -7,11 +7,18 @@ use rust_hdl::core::atom::AtomKind;
 
 use super::collect::{AtomInfo, Node};
 use super::error::Problem;
-use super::expr::Span;
 use super::names::legal;
 
 /// A signal of the module being emitted, by position in [`Scope::symbols`].
 pub(crate) type SymbolId = usize;
+
+/// Bits `low .. low + width` of a symbol that an expression depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span {
+    pub(crate) symbol: SymbolId,
+    pub(crate) low: usize,
+    pub(crate) width: usize,
+}
 
 /// How a kernel may use a symbol.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::expr::{Expr, Span};
+use super::expr::Expr;
 use super::lower::Stmt;
-use super::scope::SymbolId;
+use super::scope::{Span, SymbolId};
 
 /// A piece of a kernel: positions of its top-level statements, in order.
 pub(crate) enum Piece {
