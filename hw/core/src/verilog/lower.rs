@@ -10,7 +10,7 @@ use super::Style;
 use super::error::Problem;
 use super::expr::{Expr, Ty, adapt, sized};
 use super::index;
-use super::scope::{Role, Scope, Span};
+use super::scope::{Scope, Span};
 use super::translate::Translator;
 
 /// A statement whose every name and width is known.
@@ -201,8 +201,6 @@ impl Lowering<'_> {
         let (to, from) = if forward { (other, owner) } else { (owner, other) };
         let value = self.translator.expr(&Ast::Signal(from))?;
         let target = self.target_named(&to)?;
-        let role = self.translator.scope.symbols[target.symbol].role;
-        debug_assert!(role != Role::Constant, "target_named refuses constants");
         self.assign(target, value)
     }
 }
