@@ -1,0 +1,246 @@
+//! The far end of the card's AXI4 manager: takes bursts, answers them when their time has come.
+//!
+//! The contract the card builds on, asserted here:
+//! - writes become visible in the order of their addresses, each as a whole, and are answered as they do;
+//! - a read samples memory half a round trip after its address, and never before a write that was accepted earlier;
+//! - reads of different IDs are answered in any order and interleaved, those of one ID in order;
+//! - an access that the IOMMU stops moves nothing and is answered with a slave error.
+
+use std::collections::VecDeque;
+
+use stroma_verilate::SplitMix64;
+
+use super::iommu::{Access, Iommu};
+use super::memory::Memory;
+use super::timing::Timing;
+
+/// AXI's answer to an access that went well.
+pub const OKAY: u8 = 0;
+/// AXI's answer to one that did not.
+pub const SLAVE_ERROR: u8 = 2;
+/// No burst crosses a multiple of this.
+const BOUNDARY: u64 = 4096;
+
+/// One beat of read data on its way to the card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadBeat {
+    /// The burst it belongs to.
+    pub id: u8,
+    /// Its bytes.
+    pub data: Vec<u8>,
+    /// [`OKAY`] or [`SLAVE_ERROR`].
+    pub response: u8,
+    /// Last of its burst.
+    pub last: bool,
+}
+
+struct Write {
+    start: u64,
+    beats: u64,
+    beats_left: u64,
+    /// What to store, by distance from the start.
+    bytes: Vec<(u64, u8)>,
+    due: Option<u64>,
+    response: Option<u8>,
+}
+
+struct Read {
+    address: u64,
+    beats_left: u64,
+    id: u8,
+    sample_at: u64,
+    due: u64,
+    data: Option<VecDeque<(Vec<u8>, u8)>>,
+}
+
+/// Host memory behind an IOMMU and a link, as one card sees it.
+pub struct Port {
+    /// What the host holds.
+    pub memory: Memory,
+    /// What of it the card may reach.
+    pub iommu: Iommu,
+    timing: Timing,
+    beat_bytes: u64,
+    read_cycles: u64,
+    write_cycles: u64,
+    link: [Link; 2],
+    random: SplitMix64,
+    writes: VecDeque<Write>,
+    reads: Vec<Read>,
+}
+
+/// One direction of the link: how much it may still carry.
+#[derive(Clone, Copy)]
+struct Link {
+    bytes_per_mebicycle: u64,
+    /// Time, in 2^-20 cycles, until which the link is taken.
+    taken_until: u64,
+}
+
+impl Link {
+    /// Sends bytes if the link is free at `now`.
+    fn carry(&mut self, now: u64, bytes: u64) -> bool {
+        let now = now << 20;
+        if self.taken_until > now + (1 << 20) {
+            return false;
+        }
+        self.taken_until = self.taken_until.max(now) + (bytes << 40) / self.bytes_per_mebicycle;
+        true
+    }
+}
+
+impl Port {
+    /// A host with empty memory and nothing mapped. The seed chooses in which order reads are answered.
+    #[must_use]
+    pub fn new(timing: Timing, data_bits: usize, clock_khz: u32, seed: u64) -> Self {
+        let link = Link { bytes_per_mebicycle: timing.bytes_per_mebicycle(clock_khz), taken_until: 0 };
+        Self {
+            memory: Memory::default(),
+            iommu: Iommu::default(),
+            timing,
+            beat_bytes: data_bits as u64 / 8,
+            read_cycles: Timing::cycles(timing.read_ns, clock_khz),
+            write_cycles: Timing::cycles(timing.write_ns, clock_khz),
+            link: [link; 2],
+            random: SplitMix64::new(seed),
+            writes: VecDeque::new(),
+            reads: Vec::new(),
+        }
+    }
+
+    /// Is there room for another read?
+    #[must_use]
+    pub fn takes_read(&self) -> bool {
+        self.reads.len() < self.timing.reads
+    }
+
+    /// Is there room for another write?
+    #[must_use]
+    pub fn takes_write(&self) -> bool {
+        self.writes.len() < self.timing.writes
+    }
+
+    /// Nothing is under way.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    /// A read burst's address, `beats` long.
+    ///
+    /// # Panics
+    /// When the burst breaks the port's contract: see [`crate::host::port`].
+    pub fn read(&mut self, now: u64, address: u64, beats: u64, id: u8) {
+        self.check(address, beats);
+        assert!(self.takes_read(), "a read beyond the {} in flight", self.timing.reads);
+        // Not before any write that was whole by now is visible.
+        let sample_at = now + self.write_cycles.max(self.read_cycles / 2);
+        let due = now + self.read_cycles;
+        self.reads.push(Read { address, beats_left: beats, id, sample_at, due, data: None });
+    }
+
+    /// A write burst's address, `beats` long.
+    ///
+    /// # Panics
+    /// When the burst breaks the port's contract.
+    pub fn write(&mut self, address: u64, beats: u64) {
+        self.check(address, beats);
+        assert!(self.takes_write(), "a write beyond the {} in flight", self.timing.writes);
+        self.writes.push_back(Write {
+            start: address,
+            beats,
+            beats_left: beats,
+            bytes: Vec::new(),
+            due: None,
+            response: None,
+        });
+    }
+
+    /// A beat of write data, if the link can carry it in this cycle; bit i of `strobe` is byte i.
+    ///
+    /// # Panics
+    /// When data comes without an address, or `last` is not where the address says.
+    pub fn write_data(&mut self, now: u64, data: &[u8], strobe: u64, last: bool) -> bool {
+        assert_eq!(data.len() as u64, self.beat_bytes, "a beat is as wide as the port");
+        let cycles = self.write_cycles;
+        let write = self.writes.iter_mut().find(|write| write.due.is_none());
+        let write = write.expect("write data follows its address");
+        if !self.link[0].carry(now, self.beat_bytes) {
+            return false;
+        }
+        let written = (0_u64..).zip(data).filter(|(at, _)| strobe >> at & 1 == 1);
+        let offset = (write.beats - write.beats_left) * self.beat_bytes;
+        write.bytes.extend(written.map(|(at, byte)| (offset + at, *byte)));
+        write.beats_left -= 1;
+        assert_eq!(last, write.beats_left == 0, "`last` marks the last beat of a burst");
+        if last {
+            write.due = Some(now + cycles);
+        }
+        true
+    }
+
+    /// Lets everything happen that is due by `now`: first writes become visible, then reads see memory.
+    fn settle(&mut self, now: u64) {
+        let visible =
+            |write: &&mut Write| write.response.is_none() && write.due.is_some_and(|due| due <= now);
+        for write in self.writes.iter_mut().filter(visible) {
+            // A burst stays inside a page, so all of it is let through or nothing.
+            let Some(start) = self.iommu.translate(write.start, Access::Write) else {
+                write.response = Some(SLAVE_ERROR);
+                continue;
+            };
+            for (offset, byte) in &write.bytes {
+                self.memory.set_byte(start + offset, *byte);
+            }
+            write.response = Some(OKAY);
+        }
+        let beat = usize::try_from(self.beat_bytes).expect("a beat is small");
+        for read in self.reads.iter_mut().filter(|read| read.sample_at <= now && read.data.is_none()) {
+            let length = beat * usize::try_from(read.beats_left).expect("a burst is short");
+            let (bytes, response) = match self.iommu.translate(read.address, Access::Read) {
+                Some(address) => (self.memory.read(address, length), OKAY),
+                None => (vec![0; length], SLAVE_ERROR),
+            };
+            read.data = Some(bytes.chunks(beat).map(|chunk| (chunk.to_vec(), response)).collect());
+        }
+    }
+
+    /// The answer to the oldest write, once it is visible.
+    pub fn write_response(&mut self, now: u64) -> Option<u8> {
+        self.settle(now);
+        let response = self.writes.front()?.response?;
+        self.writes.pop_front();
+        Some(response)
+    }
+
+    /// A beat of read data, if one is due and the link can carry it in this cycle.
+    pub fn read_data(&mut self, now: u64) -> Option<ReadBeat> {
+        self.settle(now);
+        let is_first_of_id =
+            |at: usize| self.reads[..at].iter().all(|earlier| earlier.id != self.reads[at].id);
+        let due: Vec<usize> =
+            (0..self.reads.len()).filter(|at| self.reads[*at].due <= now && is_first_of_id(*at)).collect();
+        if due.is_empty() || !self.link[1].carry(now, self.beat_bytes) {
+            return None;
+        }
+        let chosen = due[usize::try_from(self.random.below(due.len() as u64)).expect("an index")];
+        let read = &mut self.reads[chosen];
+        let (data, response) = read.data.as_mut()?.pop_front()?;
+        read.beats_left -= 1;
+        let beat = ReadBeat { id: read.id, data, response, last: read.beats_left == 0 };
+        if beat.last {
+            self.reads.remove(chosen);
+        }
+        Some(beat)
+    }
+
+    fn check(&self, address: u64, beats: u64) {
+        assert!((1..=256).contains(&beats), "a burst of {beats} beats");
+        assert_eq!(address % self.beat_bytes, 0, "a burst at {address:#x} is not aligned to its beats");
+        let last = address + beats * self.beat_bytes - 1;
+        assert_eq!(address / BOUNDARY, last / BOUNDARY, "a burst at {address:#x} crosses 4 KiB");
+    }
+}
+
+#[cfg(test)]
+mod tests;
