@@ -2,7 +2,7 @@
 
 use crate::designs::counter;
 use std::sync::Barrier;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 use stroma_verilate::{Variant, Verilog, build_log, shared_object};
 
 /// The counter with a comment that no earlier run of this test used.
@@ -25,10 +25,7 @@ fn the_second_load_builds_nothing_and_a_changed_text_builds_again() {
     let first = shared_object(&design, Variant::Plain).unwrap();
     assert!(first.built);
 
-    let started = Instant::now();
     let second = shared_object(&design, Variant::Plain).unwrap();
-    // A fraction of a millisecond in fact; the bound is what no compiler run could meet.
-    assert!(started.elapsed() < Duration::from_millis(300), "a hit took {:?}", started.elapsed());
     assert!(!second.built);
     assert_eq!(first.path, second.path);
 
