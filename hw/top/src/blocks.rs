@@ -1,6 +1,8 @@
 //! The blocks that `cargo xtask rtl --block` can emit alone: to read, to lint, to synthesise.
 
 use stroma_hw::head::Head;
+use stroma_hw::host::dma_read::DmaRead;
+use stroma_hw::host::dma_write::DmaWrite;
 use stroma_hw::prim;
 use stroma_hw::rx::RxFront;
 use stroma_hw::stream::Beat;
@@ -53,4 +55,6 @@ blocks! {
     block_fifo:  prim::block_fifo::BlockFifo<Beat<64>, 9>, prim::block_fifo::BlockFifo<Beat<512>, 9>, "buffers 512 beats in block RAM";
     rx_front:    RxFront<64>,                            RxFront<512>,                            "receive front end";
     tx_front:    TxFront<64>,                            TxFront<512>,                            "transmit front end";
+    dma_write:   DmaWrite<64, 8>,                        DmaWrite<512, 64>,                       "writes to host memory, with tickets";
+    dma_read:    DmaRead<64, 4, 9>,                      DmaRead<512, 4, 9>,                      "reads from host memory for four clients";
 }

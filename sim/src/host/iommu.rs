@@ -92,13 +92,11 @@ impl Iommu {
     /// Where an access leads, or `None`, and then it is recorded.
     pub fn translate(&mut self, iova: u64, access: Access) -> Option<u64> {
         let target = self.pages.get(&(iova / PAGE_BYTES));
-        match target.filter(|target| target.writable || access == Access::Read) {
-            Some(target) => Some(target.page * PAGE_BYTES + iova % PAGE_BYTES),
-            None => {
-                self.faults.push(Fault { iova, access });
-                None
-            }
+        let allowed = target.filter(|target| target.writable || access == Access::Read);
+        if allowed.is_none() {
+            self.faults.push(Fault { iova, access });
         }
+        allowed.map(|target| target.page * PAGE_BYTES + iova % PAGE_BYTES)
     }
 
     /// Accesses stopped so far.

@@ -3,6 +3,7 @@
 //! [`memory`] holds the bytes, [`iommu`] decides which of them the card may reach, [`timing`] says how long everything
 //! takes, and [`port`] joins them into the far end of the card's AXI4 manager.
 
+pub mod attach;
 pub mod iommu;
 pub mod memory;
 pub mod port;

@@ -78,14 +78,13 @@ struct Link {
 }
 
 impl Link {
-    /// Sends bytes if the link is free at `now`.
-    fn carry(&mut self, now: u64, bytes: u64) -> bool {
-        let now = now << 20;
-        if self.taken_until > now + (1 << 20) {
-            return false;
-        }
-        self.taken_until = self.taken_until.max(now) + (bytes << 40) / self.bytes_per_mebicycle;
-        true
+    /// Can it take more in this cycle?
+    fn is_free(&self, now: u64) -> bool {
+        self.taken_until <= (now + 1) << 20
+    }
+
+    fn carry(&mut self, now: u64, bytes: u64) {
+        self.taken_until = self.taken_until.max(now << 20) + (bytes << 40) / self.bytes_per_mebicycle;
     }
 }
 
@@ -156,18 +155,22 @@ impl Port {
         });
     }
 
-    /// A beat of write data, if the link can carry it in this cycle; bit i of `strobe` is byte i.
+    /// Is a burst waiting for data, and can the link carry some in this cycle?
+    #[must_use]
+    pub fn takes_data(&self, now: u64) -> bool {
+        self.link[0].is_free(now) && self.writes.iter().any(|write| write.due.is_none())
+    }
+
+    /// A beat of write data; bit i of `strobe` is byte i.
     ///
     /// # Panics
     /// When data comes without an address, or `last` is not where the address says.
-    pub fn write_data(&mut self, now: u64, data: &[u8], strobe: u64, last: bool) -> bool {
+    pub fn write_data(&mut self, now: u64, data: &[u8], strobe: u64, last: bool) {
         assert_eq!(data.len() as u64, self.beat_bytes, "a beat is as wide as the port");
         let cycles = self.write_cycles;
         let write = self.writes.iter_mut().find(|write| write.due.is_none());
         let write = write.expect("write data follows its address");
-        if !self.link[0].carry(now, self.beat_bytes) {
-            return false;
-        }
+        self.link[0].carry(now, self.beat_bytes);
         let written = (0_u64..).zip(data).filter(|(at, _)| strobe >> at & 1 == 1);
         let offset = (write.beats - write.beats_left) * self.beat_bytes;
         write.bytes.extend(written.map(|(at, byte)| (offset + at, *byte)));
@@ -176,7 +179,6 @@ impl Port {
         if last {
             write.due = Some(now + cycles);
         }
-        true
     }
 
     /// Lets everything happen that is due by `now`: first writes become visible, then reads see memory.
@@ -214,15 +216,19 @@ impl Port {
     }
 
     /// A beat of read data, if one is due and the link can carry it in this cycle.
+    ///
+    /// # Panics
+    /// Never: one of the reads that are due is chosen.
     pub fn read_data(&mut self, now: u64) -> Option<ReadBeat> {
         self.settle(now);
         let is_first_of_id =
             |at: usize| self.reads[..at].iter().all(|earlier| earlier.id != self.reads[at].id);
         let due: Vec<usize> =
             (0..self.reads.len()).filter(|at| self.reads[*at].due <= now && is_first_of_id(*at)).collect();
-        if due.is_empty() || !self.link[1].carry(now, self.beat_bytes) {
+        if due.is_empty() || !self.link[1].is_free(now) {
             return None;
         }
+        self.link[1].carry(now, self.beat_bytes);
         let chosen = due[usize::try_from(self.random.below(due.len() as u64)).expect("an index")];
         let read = &mut self.reads[chosen];
         let (data, response) = read.data.as_mut()?.pop_front()?;

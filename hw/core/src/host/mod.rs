@@ -1,3 +1,10 @@
 //! The PCIe side, one engine per file.
 
 pub mod axi;
+pub mod dma_read;
+pub mod dma_write;
+
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+mod read_memory;

@@ -1,0 +1,120 @@
+//! Delivery: beats of whole bursts become the bytes that were asked for.
+
+use rust_hdl::prelude::*;
+
+use super::reorder::Stored;
+use super::{ReadCommand, ReadData, SLOT_LOG};
+use crate::constant::number;
+use crate::prim::fifo::Fifo;
+use crate::prim::reg::Reg;
+use crate::prim::skid::Skid;
+use crate::prim::strip::Strip;
+use crate::record;
+use crate::stream::{StreamSink, StreamSource};
+
+record! {
+    /// Where a command's bytes lie in its beats.
+    pub struct Span {
+        /// Bytes of the first beat before them.
+        pub skip: Bits<8>,
+        /// How many they are.
+        pub keep: Bits<13>,
+    }
+}
+
+block! {
+    /// Moves each command's bytes to byte 0, and adds its tag and how it went.
+    ///
+    /// - **Ports** `command`: what was asked for; `sink`: the beats that hold it, one packet a command; `data`: its
+    ///   bytes, `err` at `eop` if any beat of the packet had one; `busy`: something is inside or due.
+    /// - **Latency** 3 cycles from the beat that completes a beat. **Rate** 1 beat per cycle.
+    /// - **Backpressure** stalls `sink`; the 33rd command under way stalls `command`. No combinational path from port to port
+    ///   but from `sink` to itself.
+    /// - **Reset** empties it.
+    pub struct Deliver<const D: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub command: StreamSink<ReadCommand>,
+        pub sink: StreamSink<Stored<D>>,
+        pub data: StreamSource<ReadData<D>>,
+        pub busy: Signal<Out, Bit>,
+        /// Wanted when beats enter the strip.
+        spans: Fifo<Span, SLOT_LOG>,
+        /// Wanted when beats leave the strip; a command's span is gone before its tag.
+        tags: Fifo<Bits<6>, SLOT_LOG>,
+        strip: Strip<D>,
+        /// A beat of the command under way had an error.
+        spoilt: Reg<Bit>,
+        /// Did a command fail? Known when its last beat enters the strip. That holds two beats, so four places are enough.
+        failures: Fifo<Bit, 2>,
+        cut: Skid<ReadData<D>>,
+        accept: Signal<Local, Bit>,
+        failed: Signal<Local, Bit>,
+        enters: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
+        leaves: Signal<Local, Bit>,
+        beat_len: Constant<Bits<7>> = number(D / 8),
+        within_beat: Constant<Bits<8>> = number(D / 8 - 1),
+    }
+}
+
+impl<const D: usize> Logic for Deliver<D> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, spans, tags, strip, failures, cut);
+        dff_setup!(self, clock, spoilt);
+        self.spans.reset.next = self.reset.val();
+        self.tags.reset.next = self.reset.val();
+        self.strip.reset.next = self.reset.val();
+        self.failures.reset.next = self.reset.val();
+        self.cut.reset.next = self.reset.val();
+
+        self.command.ready.next = self.tags.sink.ready.val();
+        self.accept.next = self.command.valid.val() & self.tags.sink.ready.val();
+        self.tags.sink.valid.next = self.accept.val();
+        self.tags.sink.payload.next = self.command.payload.val().tag;
+        self.spans.sink.valid.next = self.accept.val();
+        self.spans.sink.payload.next.skip =
+            bit_cast::<8, 64>(self.command.payload.val().iova) & self.within_beat.val();
+        self.spans.sink.payload.next.keep = self.command.payload.val().len;
+        self.busy.next = self.tags.source.valid.val() | self.cut.source.valid.val();
+
+        self.strip.skip.next = self.spans.source.payload.val().skip;
+        self.strip.keep.next = self.spans.source.payload.val().keep;
+        self.strip.sink.valid.next = self.sink.valid.val();
+        self.strip.sink.payload.next.data = self.sink.payload.val().data;
+        self.strip.sink.payload.next.nbytes = self.beat_len.val();
+        self.strip.sink.payload.next.sop = false;
+        self.strip.sink.payload.next.eop = self.sink.payload.val().eop;
+        self.strip.sink.payload.next.err = false;
+        self.sink.ready.next = self.strip.sink.ready.val();
+        self.enters.next = self.sink.valid.val() & self.strip.sink.ready.val();
+        self.ends.next = self.enters.val() & self.sink.payload.val().eop;
+        self.failed.next = self.spoilt.q.val() | self.sink.payload.val().err;
+        if self.enters.val() {
+            self.spoilt.d.next = self.failed.val() & !self.sink.payload.val().eop;
+        }
+        self.spans.source.ready.next = self.ends.val();
+        self.failures.sink.valid.next = self.ends.val();
+        self.failures.sink.payload.next = self.failed.val();
+
+        // The last beat out needs the last beat in, so whether the command failed is known by then.
+        self.cut.sink.valid.next = self.strip.source.valid.val();
+        self.cut.sink.payload.next.data = self.strip.source.payload.val().data;
+        self.cut.sink.payload.next.nbytes = self.strip.source.payload.val().nbytes;
+        self.cut.sink.payload.next.sop = self.strip.source.payload.val().sop;
+        self.cut.sink.payload.next.eop = self.strip.source.payload.val().eop;
+        self.cut.sink.payload.next.err =
+            self.strip.source.payload.val().eop & self.failures.source.payload.val();
+        self.cut.sink.payload.next.tag = self.tags.source.payload.val();
+        self.strip.source.ready.next = self.cut.sink.ready.val();
+        self.leaves.next =
+            self.strip.source.valid.val() & self.cut.sink.ready.val() & self.strip.source.payload.val().eop;
+        self.tags.source.ready.next = self.leaves.val();
+        self.failures.source.ready.next = self.leaves.val();
+        StreamSource::<ReadData<D>>::link(&mut self.data, &mut self.cut.source);
+        if self.reset.val() {
+            self.spoilt.d.next = false;
+        }
+    }
+}
