@@ -17,6 +17,7 @@ pub mod mask;
 pub mod pack;
 pub mod prim;
 pub mod rx;
+pub mod state;
 pub mod stream;
 pub mod tx;
 pub mod verilog;

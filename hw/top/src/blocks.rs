@@ -5,6 +5,7 @@ use stroma_hw::host::dma_read::DmaRead;
 use stroma_hw::host::dma_write::DmaWrite;
 use stroma_hw::prim;
 use stroma_hw::rx::RxFront;
+use stroma_hw::state::mmu::Mmu;
 use stroma_hw::stream::Beat;
 use stroma_hw::tx::TxFront;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
@@ -57,4 +58,5 @@ blocks! {
     tx_front:    TxFront<64>,                            TxFront<512>,                            "transmit front end";
     dma_write:   DmaWrite<64, 8>,                        DmaWrite<512, 64>,                       "writes to host memory, with tickets";
     dma_read:    DmaRead<64, 4, 9>,                      DmaRead<512, 4, 9>,                      "reads from host memory for four clients";
+    mmu:         Mmu<12, 9>,                             Mmu<12, 9>,                              "memory regions, TLB and page walks";
 }

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     Entry,
     desc::{
-        AtomicOperands, Command, Cqe, Eqe, Event, ReceiveHead, Reply, Sge, SlotCommand, Status, UdTarget,
-        WorkOp, WqeHead,
+        AtomicOperands, Command, Cqe, Eqe, Event, ReceiveHead, Region, Reply, Sge, SlotCommand, Status,
+        UdTarget, WorkOp, WqeHead,
     },
     wire::{Class, RpcStatus, RpcTarget},
 };
@@ -66,6 +66,7 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
         SlotCommand::LEN,
         SlotCommand::TABLE,
     ),
+    ("Region", "A memory region as it is registered.", Region::LEN, Region::TABLE),
     ("Command", "Head of a mailbox command.", Command::LEN, Command::TABLE),
     ("Reply", "Head of a mailbox reply.", Reply::LEN, Reply::TABLE),
 ];

@@ -10,6 +10,14 @@ use crate::record;
 
 /// Bytes that no burst crosses a multiple of.
 pub const BOUNDARY_BYTES: usize = 4096;
+/// Beats of the longest burst.
+pub const BURST_BEATS: usize = 256;
+
+/// Our bursts of beats of `beat_bytes` end at multiples of this: of 4 KiB, or of the longest burst if that is less.
+#[must_use]
+pub const fn burst_bytes(beat_bytes: usize) -> usize {
+    if BURST_BEATS * beat_bytes < BOUNDARY_BYTES { BURST_BEATS * beat_bytes } else { BOUNDARY_BYTES }
+}
 
 record! {
     /// A write burst's address.

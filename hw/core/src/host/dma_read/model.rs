@@ -1,14 +1,14 @@
 //! The read engine in plain Rust: what it asks the host for, and what a client gets.
 
 use super::{ReadCommand, ReadData};
-use crate::host::axi::BOUNDARY_BYTES;
+use crate::host::axi::burst_bytes;
 use crate::stream::beats;
 
 /// The bursts of a command on a path of `width` bits, as first address and number of beats.
 #[must_use]
 pub fn bursts(command: &ReadCommand, width: usize) -> Vec<(u64, u64)> {
     let beat = width as u64 / 8;
-    let chunk = (BOUNDARY_BYTES as u64).min(256 * beat);
+    let chunk = burst_bytes(width / 8) as u64;
     let (iova, len) = (u64::from(command.iova), u64::from(command.len));
     let (mut at, end) = (iova / beat * beat, (iova + len).next_multiple_of(beat));
     let mut bursts = Vec::new();

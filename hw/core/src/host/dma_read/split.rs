@@ -4,13 +4,10 @@ use rust_hdl::prelude::*;
 
 use super::ReadCommand;
 use crate::constant::number;
-use crate::host::axi::BOUNDARY_BYTES;
+use crate::host::axi::burst_bytes;
 use crate::prim::reg::Reg;
 use crate::record;
 use crate::stream::{StreamSink, StreamSource};
-
-/// AXI's longest burst.
-const BURST_BEATS: usize = 256;
 
 record! {
     /// One burst of a command.
@@ -24,11 +21,10 @@ record! {
     }
 }
 
-/// Beats that no burst crosses a multiple of: those of 4 KiB, or of the longest burst if that is less.
+/// Beats that no burst crosses a multiple of.
 #[must_use]
 pub const fn chunk_beats(width: usize) -> usize {
-    let in_page = BOUNDARY_BYTES / (width / 8);
-    if in_page < BURST_BEATS { in_page } else { BURST_BEATS }
+    burst_bytes(width / 8) / (width / 8)
 }
 
 block! {

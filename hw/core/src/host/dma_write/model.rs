@@ -2,16 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::host::axi::BOUNDARY_BYTES;
-
-/// Beats of the longest burst AXI knows.
-const BEATS: usize = 256;
-
-/// Bursts of beats of `beat_bytes` end at multiples of this.
-#[must_use]
-pub const fn burst_bytes(beat_bytes: usize) -> usize {
-    if BEATS * beat_bytes < BOUNDARY_BYTES { BEATS * beat_bytes } else { BOUNDARY_BYTES }
-}
+use crate::host::axi::burst_bytes;
 
 /// One burst: the address of its first beat, and its beats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

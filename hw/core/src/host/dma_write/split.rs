@@ -3,8 +3,8 @@
 use rust_hdl::prelude::*;
 
 use super::WriteCommand;
-use super::model::burst_bytes;
 use crate::constant::number;
+use crate::host::axi::burst_bytes;
 use crate::prim::reg::Reg;
 use crate::record;
 use crate::stream::{StreamSink, StreamSource};

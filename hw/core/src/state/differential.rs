@@ -1,0 +1,149 @@
+//! The tables in the differential suite: their blocks mean the same in Rust and in Verilog.
+
+use super::{access, lookup, maintain, memory_keys, mmu, order, pages, tlb, walker};
+use crate::verilog::Style;
+use crate::verilog::differential::{Case, differential, run};
+
+/// The parts.
+fn parts() -> Vec<Case> {
+    vec![
+        differential!("access", access::Access::default, [request, row]),
+        differential!("pages", pages::Pages::default, [request, row]),
+        differential!("page_frame", pages::Frame::default, [entry, page, offset]),
+        differential!("page_entry", pages::Entry::default, [line, at]),
+        differential!(
+            "memory_keys",
+            memory_keys::MemoryKeys::<3>::default,
+            clock,
+            [read_enable, index, write_enable, write_index, write_row]
+        ),
+        differential!(
+            "tlb",
+            tlb::Tlb::<3, 2>::default,
+            clock,
+            [
+                reset,
+                read_enable,
+                region,
+                line,
+                fill,
+                fill_region,
+                fill_line,
+                fill_data,
+                forget,
+                forget_region
+            ]
+        ),
+        differential!(
+            "tlb_of_few",
+            tlb::Tlb::<2, 3>::default,
+            clock,
+            [
+                reset,
+                read_enable,
+                region,
+                line,
+                fill,
+                fill_region,
+                fill_line,
+                fill_data,
+                forget,
+                forget_region
+            ]
+        ),
+        differential!(
+            "walker",
+            walker::Walker::<3>::default,
+            clock,
+            [
+                reset,
+                ask,
+                region,
+                line,
+                list,
+                look,
+                gone,
+                gone_walk,
+                line_request.ready,
+                answer.payload,
+                answer.valid
+            ]
+        ),
+        differential!(
+            "maintain",
+            maintain::Maintain::<3>::default,
+            clock,
+            [
+                row.payload,
+                row.valid,
+                invalidate.payload,
+                invalidate.valid,
+                done.ready,
+                enters,
+                leaves,
+                leaves_colour,
+                forgetting
+            ]
+        ),
+        differential!(
+            "order",
+            order::Order::default,
+            clock,
+            [valid, answer, source.ready, arrived, failed, line]
+        ),
+    ]
+}
+
+/// What they are joined to.
+fn joined() -> Vec<Case> {
+    vec![
+        differential!(
+            "lookup",
+            lookup::Lookup::<3, 2>::default,
+            clock,
+            [
+                request.payload,
+                request.valid,
+                colour,
+                room,
+                open,
+                go,
+                write,
+                write_index,
+                write_row,
+                fill,
+                fill_region,
+                fill_line,
+                fill_data,
+                forget,
+                forget_region
+            ]
+        ),
+        differential!(
+            "mmu",
+            mmu::Mmu::<3, 2>::default,
+            clock,
+            [
+                request.payload,
+                request.valid,
+                response.ready,
+                line_request.ready,
+                line.payload,
+                line.valid,
+                row.payload,
+                row.valid,
+                invalidate.payload,
+                invalidate.valid,
+                done.ready
+            ]
+        ),
+    ]
+}
+
+#[test]
+fn rust_and_verilog_agree_on_every_table() {
+    for case in parts().into_iter().chain(joined()) {
+        let name = case.name.clone();
+        run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
+    }
+}

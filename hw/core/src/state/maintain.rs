@@ -1,0 +1,143 @@
+//! Registration and its end: writes the region table, and waits out what was begun under a row that goes.
+
+use rust_hdl::prelude::*;
+
+use super::memory_keys::{RegionRow, RowWrite};
+use crate::prim::reg::Reg;
+use crate::stream::{StreamSink, StreamSource};
+
+block! {
+    /// Owns the rows of the table of `2^MRS` regions, one change at a time.
+    ///
+    /// A request is coloured as it enters. Invalidation clears the row, turns the colour, waits until the last request
+    /// of the old colour has been answered, lets the TLB forget the region, and only then says `done`: walks begun
+    /// under the old row have ended by then, for somebody waited for each of them.
+    ///
+    /// - **Ports** `row`: a row to be stored, over one that is not valid; `invalidate`: a region that ends; `done`: it
+    ///   has. `enters`, `colour`: a request enters, in this colour; `leaves`, `leaves_colour`: its last answer goes.
+    ///   `write*`: to the table. `forget*`, `forgetting`: to the TLB. `open`: requests may enter. `busy`: a change is
+    ///   under way or a request unanswered.
+    /// - **Latency** a row counts for requests that enter after the cycle in which it was taken.
+    /// - **Backpressure** `row` and `invalidate` wait for the change under way, `row` also for `invalidate`.
+    /// - **Reset** clears the table, a row a cycle; `open` is low meanwhile. Changes wait for the TLB as well.
+    /// - **Limits** at most 511 requests of a colour unanswered.
+    pub struct Maintain<const MRS: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub row: StreamSink<RowWrite<MRS>>,
+        pub invalidate: StreamSink<Bits<MRS>>,
+        pub done: StreamSource<Bits<MRS>>,
+        pub enters: Signal<In, Bit>,
+        pub colour: Signal<Out, Bit>,
+        pub leaves: Signal<In, Bit>,
+        pub leaves_colour: Signal<In, Bit>,
+        pub write: Signal<Out, Bit>,
+        pub write_index: Signal<Out, Bits<MRS>>,
+        pub write_row: Signal<Out, RegionRow>,
+        pub forget: Signal<Out, Bit>,
+        pub forget_region: Signal<Out, Bits<MRS>>,
+        pub forgetting: Signal<In, Bit>,
+        pub open: Signal<Out, Bit>,
+        pub busy: Signal<Out, Bit>,
+        scrubbing: Reg<Bit>,
+        draining: Reg<Bit>,
+        clearing: Reg<Bit>,
+        finished: Reg<Bit>,
+        /// The region that ends; after reset the row to be cleared next.
+        region: Reg<Bits<MRS>>,
+        shade: Reg<Bit>,
+        /// Requests unanswered of either colour.
+        unanswered: [Reg<Bits<9>>; 2],
+        is_idle: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
+        counts_up: [Signal<Local, Bit>; 2],
+        counts_down: [Signal<Local, Bit>; 2],
+        is_old_gone: Signal<Local, Bit>,
+        nothing: Constant<RegionRow> = Constant::new(RegionRow::default()),
+        last: Constant<Bits<MRS>> = Constant::new(Bits::mask()),
+    }
+}
+
+impl<const MRS: usize> Logic for Maintain<MRS> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, scrubbing, draining, clearing, finished, region, shade);
+        self.is_idle.next = !self.scrubbing.q.val()
+            & !self.draining.q.val()
+            & !self.clearing.q.val()
+            & !self.finished.q.val()
+            & !self.forgetting.val();
+        self.invalidate.ready.next = self.is_idle.val();
+        self.row.ready.next = self.is_idle.val() & !self.invalidate.valid.val();
+        self.ends.next = self.is_idle.val() & self.invalidate.valid.val();
+        self.open.next = !self.scrubbing.q.val();
+        self.colour.next = self.shade.q.val();
+
+        self.write.next =
+            self.scrubbing.q.val() | (self.is_idle.val() & self.row.valid.val()) | self.ends.val();
+        self.write_index.next = self.row.payload.val().region;
+        self.write_row.next = self.row.payload.val().row;
+        if self.ends.val() {
+            self.write_index.next = self.invalidate.payload.val();
+            self.write_row.next = self.nothing.val();
+            self.region.d.next = self.invalidate.payload.val();
+            self.shade.d.next = !self.shade.q.val();
+            self.draining.d.next = true;
+        }
+        if self.scrubbing.q.val() {
+            self.write_index.next = self.region.q.val();
+            self.write_row.next = self.nothing.val();
+            self.region.d.next = self.region.q.val() + 1;
+            self.scrubbing.d.next = self.region.q.val() != self.last.val();
+        }
+
+        self.counts_up[0].next = self.enters.val() & !self.shade.q.val();
+        self.counts_up[1].next = self.enters.val() & self.shade.q.val();
+        self.counts_down[0].next = self.leaves.val() & !self.leaves_colour.val();
+        self.counts_down[1].next = self.leaves.val() & self.leaves_colour.val();
+        for i in 0..2 {
+            self.unanswered[i].clock.next = self.clock.val();
+            self.unanswered[i].d.next = self.unanswered[i].q.val();
+            if self.counts_up[i].val() & !self.counts_down[i].val() {
+                self.unanswered[i].d.next = self.unanswered[i].q.val() + 1;
+            }
+            if self.counts_down[i].val() & !self.counts_up[i].val() {
+                self.unanswered[i].d.next = self.unanswered[i].q.val() - 1;
+            }
+            if self.reset.val() {
+                self.unanswered[i].d.next = 0.into();
+            }
+        }
+        self.is_old_gone.next = !self.unanswered[0].q.val().any();
+        if !self.shade.q.val() {
+            self.is_old_gone.next = !self.unanswered[1].q.val().any();
+        }
+
+        self.forget.next = self.draining.q.val() & self.is_old_gone.val();
+        self.forget_region.next = self.region.q.val();
+        if self.draining.q.val() & self.is_old_gone.val() {
+            self.draining.d.next = false;
+            self.clearing.d.next = true;
+        }
+        if self.clearing.q.val() & !self.forgetting.val() {
+            self.clearing.d.next = false;
+            self.finished.d.next = true;
+        }
+        self.done.valid.next = self.finished.q.val();
+        self.done.payload.next = self.region.q.val();
+        if self.finished.q.val() & self.done.ready.val() {
+            self.finished.d.next = false;
+        }
+        self.busy.next =
+            !self.is_idle.val() | self.unanswered[0].q.val().any() | self.unanswered[1].q.val().any();
+
+        if self.reset.val() {
+            self.scrubbing.d.next = true;
+            self.draining.d.next = false;
+            self.clearing.d.next = false;
+            self.finished.d.next = false;
+            self.region.d.next = 0.into();
+            self.shade.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The card's tables, one owner each.
+
+pub mod access;
+#[cfg(test)]
+mod differential;
+pub mod lookup;
+pub mod maintain;
+pub mod memory_keys;
+pub mod mmu;
+pub mod order;
+pub mod pages;
+pub mod tlb;
+pub mod tlb_way;
+pub mod walker;
