@@ -3,12 +3,12 @@
 /// Declares a block. A field with `= value` starts as that value, every other as its type's default, and the whole is
 /// the block's `Default`.
 macro_rules! block {
-    ($(#[$meta:meta])* pub struct $name:ident $(<const $width:ident: usize $(, const $more:ident: usize)*>)? {
+    ($(#[$meta:meta])* $block_vis:vis struct $name:ident $(<const $width:ident: usize $(, const $more:ident: usize)*>)? {
         $($(#[$field_meta:meta])* $vis:vis $field:ident: $ty:ty $(= $start:expr)?),+ $(,)?
     }) => {
         $(#[$meta])*
         #[derive(LogicBlock)]
-        pub struct $name $(<const $width: usize $(, const $more: usize)*>)? {
+        $block_vis struct $name $(<const $width: usize $(, const $more: usize)*>)? {
             $($(#[$field_meta])* $vis $field: $ty),+
         }
 

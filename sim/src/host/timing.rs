@@ -9,8 +9,6 @@ pub struct Timing {
     pub read_ns: u32,
     /// From a write's last beat to its being visible and answered, in nanoseconds.
     pub write_ns: u32,
-    /// From a store of the processor to its arrival at the card, in nanoseconds.
-    pub mmio_write_ns: u32,
     /// Reads the bridge keeps in flight; one more waits at the address channel.
     pub reads: usize,
     /// Writes the bridge keeps in flight; one more waits at the address channel.
@@ -22,15 +20,8 @@ pub struct Timing {
 impl Timing {
     /// PCIe generation 3, sixteen lanes, behind AMD's AXI bridge: 126 Gb/s of symbols, of which packets of 256 bytes with
     /// 24 bytes around each leave 115 for payload.
-    pub const ALVEO_GEN3X16: Self = Self {
-        name: "alveo-gen3x16",
-        read_ns: 900,
-        write_ns: 450,
-        mmio_write_ns: 350,
-        reads: 32,
-        writes: 32,
-        megabits: 115_200,
-    };
+    pub const ALVEO_GEN3X16: Self =
+        Self { name: "alveo-gen3x16", read_ns: 900, write_ns: 450, reads: 32, writes: 32, megabits: 115_200 };
 
     /// A duration in whole cycles of a clock, rounded up.
     #[must_use]

@@ -17,48 +17,49 @@ record! {
     pub struct Pair { pub low: Bits<9>, pub flag: Bit, pub high: Bits<40> }
 }
 
-#[derive(LogicBlock)]
-struct Choices {
-    pub a: Signal<In, Bits<8>>,
-    pub b: Signal<In, Bits<8>>,
-    pub wide: Signal<In, Bits<64>>,
-    pub pair: Signal<In, Pair>,
-    pub beat: Signal<In, Beat<64>>,
-    pub f: Signal<In, Bit>,
-    mask: [Constant<Bits<64>>; 8],
-    on: Constant<Bit>,
-    position: [Constant<Bits<8>>; 8],
-    phase: Signal<Local, Phase>,
-    making: Signal<Local, Bits<8>>,
-    lane: [Signal<Local, Bits<8>>; 8],
-    byte: [Signal<Local, Bits<8>>; 8],
-    signed_a: Signal<Local, Signed<8>>,
-    signed_b: Signal<Local, Signed<8>>,
-    product_a: Signal<Local, Bits<16>>,
-    pub chosen: Signal<Out, Bits<8>>,
-    pub nested: Signal<Out, Bits<8>>,
-    pub matched: Signal<Out, Bits<8>>,
-    pub matched_all: Signal<Out, Bits<8>>,
-    pub state: Signal<Out, Phase>,
-    pub is_running: Signal<Out, Bit>,
-    pub early: Signal<Out, Bits<8>>,
-    pub late: Signal<Out, Bits<8>>,
-    pub parities: Signal<Out, Bits<8>>,
-    pub lanes: Signal<Out, Bits<8>>,
-    pub first_set: Signal<Out, Bits<8>>,
-    pub bytes_reversed: Signal<Out, Bits<64>>,
-    pub repacked: Signal<Out, Pair>,
-    pub field_sum: Signal<Out, Bits<9>>,
-    pub next_beat: Signal<Out, Beat<64>>,
-    pub folded: Signal<Out, Bits<8>>,
-    pub signed_sum: Signal<Out, Signed<8>>,
-    pub signed_difference: Signal<Out, Signed<8>>,
-    pub signed_below: Signal<Out, Bit>,
-    pub negated: Signal<Out, Signed<8>>,
-    pub back_to_bits: Signal<Out, Bits<8>>,
-    pub product: Signal<Out, Bits<32>>,
-    pub literal_left: Signal<Out, Bits<8>>,
-    pub big_literal: Signal<Out, Bits<64>>,
+block! {
+    struct Choices {
+        pub a: Signal<In, Bits<8>>,
+        pub b: Signal<In, Bits<8>>,
+        pub wide: Signal<In, Bits<64>>,
+        pub pair: Signal<In, Pair>,
+        pub beat: Signal<In, Beat<64>>,
+        pub f: Signal<In, Bit>,
+        mask: [Constant<Bits<64>>; 8] = std::array::from_fn(|row| { Constant::new((0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * row as u64 + 1)).into()) }),
+        on: Constant<Bit> = Constant::new(true),
+        position: [Constant<Bits<8>>; 8] = std::array::from_fn(|row| Constant::new((7 - row as u64).into())),
+        phase: Signal<Local, Phase>,
+        making: Signal<Local, Bits<8>>,
+        lane: [Signal<Local, Bits<8>>; 8],
+        byte: [Signal<Local, Bits<8>>; 8],
+        signed_a: Signal<Local, Signed<8>>,
+        signed_b: Signal<Local, Signed<8>>,
+        product_a: Signal<Local, Bits<16>>,
+        pub chosen: Signal<Out, Bits<8>>,
+        pub nested: Signal<Out, Bits<8>>,
+        pub matched: Signal<Out, Bits<8>>,
+        pub matched_all: Signal<Out, Bits<8>>,
+        pub state: Signal<Out, Phase>,
+        pub is_running: Signal<Out, Bit>,
+        pub early: Signal<Out, Bits<8>>,
+        pub late: Signal<Out, Bits<8>>,
+        pub parities: Signal<Out, Bits<8>>,
+        pub lanes: Signal<Out, Bits<8>>,
+        pub first_set: Signal<Out, Bits<8>>,
+        pub bytes_reversed: Signal<Out, Bits<64>>,
+        pub repacked: Signal<Out, Pair>,
+        pub field_sum: Signal<Out, Bits<9>>,
+        pub next_beat: Signal<Out, Beat<64>>,
+        pub folded: Signal<Out, Bits<8>>,
+        pub signed_sum: Signal<Out, Signed<8>>,
+        pub signed_difference: Signal<Out, Signed<8>>,
+        pub signed_below: Signal<Out, Bit>,
+        pub negated: Signal<Out, Signed<8>>,
+        pub back_to_bits: Signal<Out, Bits<8>>,
+        pub product: Signal<Out, Bits<32>>,
+        pub literal_left: Signal<Out, Bits<8>>,
+        pub big_literal: Signal<Out, Bits<64>>,
+    }
 }
 
 impl Logic for Choices {
@@ -161,55 +162,6 @@ impl Logic for Choices {
     }
 }
 
-impl Choices {
-    fn new() -> Self {
-        Self {
-            mask: std::array::from_fn(|row| {
-                Constant::new((0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * row as u64 + 1)).into())
-            }),
-            on: Constant::new(true),
-            position: std::array::from_fn(|row| Constant::new((7 - row as u64).into())),
-            a: Signal::default(),
-            b: Signal::default(),
-            wide: Signal::default(),
-            pair: Signal::default(),
-            beat: Signal::default(),
-            f: Signal::default(),
-            phase: Signal::default(),
-            making: Signal::default(),
-            lane: Default::default(),
-            byte: Default::default(),
-            signed_a: Signal::default(),
-            signed_b: Signal::default(),
-            product_a: Signal::default(),
-            chosen: Signal::default(),
-            nested: Signal::default(),
-            matched: Signal::default(),
-            matched_all: Signal::default(),
-            state: Signal::default(),
-            is_running: Signal::default(),
-            early: Signal::default(),
-            late: Signal::default(),
-            parities: Signal::default(),
-            lanes: Signal::default(),
-            first_set: Signal::default(),
-            bytes_reversed: Signal::default(),
-            repacked: Signal::default(),
-            field_sum: Signal::default(),
-            next_beat: Signal::default(),
-            folded: Signal::default(),
-            signed_sum: Signal::default(),
-            signed_difference: Signal::default(),
-            signed_below: Signal::default(),
-            negated: Signal::default(),
-            back_to_bits: Signal::default(),
-            product: Signal::default(),
-            literal_left: Signal::default(),
-            big_literal: Signal::default(),
-        }
-    }
-}
-
 pub(crate) fn cases() -> Vec<Case> {
-    vec![differential!("choices", Choices::new, [a, b, wide, pair, beat, f])]
+    vec![differential!("choices", Choices::default, [a, b, wide, pair, beat, f])]
 }
