@@ -4,6 +4,16 @@ use super::{access, lookup, maintain, memory_keys, mmu, order, pages, tlb, walke
 use crate::verilog::Style;
 use crate::verilog::differential::{Case, differential, run};
 
+/// The TLB, with more regions than sets or fewer.
+fn cache<const MRS: usize, const SETS: usize>(name: &str) -> Case {
+    differential!(
+        name,
+        tlb::Tlb::<MRS, SETS>::default,
+        clock,
+        [reset, read_enable, region, line, fill, fill_region, fill_line, fill_data, forget, forget_region]
+    )
+}
+
 /// The parts.
 fn parts() -> Vec<Case> {
     vec![
@@ -17,40 +27,8 @@ fn parts() -> Vec<Case> {
             clock,
             [read_enable, index, write_enable, write_index, write_row]
         ),
-        differential!(
-            "tlb",
-            tlb::Tlb::<3, 2>::default,
-            clock,
-            [
-                reset,
-                read_enable,
-                region,
-                line,
-                fill,
-                fill_region,
-                fill_line,
-                fill_data,
-                forget,
-                forget_region
-            ]
-        ),
-        differential!(
-            "tlb_of_few",
-            tlb::Tlb::<2, 3>::default,
-            clock,
-            [
-                reset,
-                read_enable,
-                region,
-                line,
-                fill,
-                fill_region,
-                fill_line,
-                fill_data,
-                forget,
-                forget_region
-            ]
-        ),
+        cache::<3, 2>("tlb"),
+        cache::<2, 3>("tlb_of_few"),
         differential!(
             "walker",
             walker::Walker::<3>::default,
