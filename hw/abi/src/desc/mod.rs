@@ -1,9 +1,11 @@
 //! What crosses PCI Express by DMA: rings of work requests, receives, completions and events, and the command a kernel
 //! sees. All of it is little-endian; bits without a name are written as zero and ignored when read.
 
+pub mod completion_queue;
 pub mod cqe;
 pub mod eqe;
 pub mod mailbox;
+pub mod queue_pair;
 pub mod receive;
 pub mod region;
 pub mod request;
@@ -11,9 +13,11 @@ pub mod rpc;
 pub mod sge;
 pub mod wqe;
 
+pub use completion_queue::CompletionQueue;
 pub use cqe::{Cqe, Status};
 pub use eqe::{Eqe, Event};
-pub use mailbox::{Command, Reply};
+pub use mailbox::{Command, CommandStatus, ObjectKind, Reply, Verb};
+pub use queue_pair::{QueuePair, QueuePairKind, QueuePairState};
 pub use receive::{Receive, ReceiveHead};
 pub use region::Region;
 pub use request::{Body, Wqe, WqeError};

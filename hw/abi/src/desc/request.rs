@@ -271,10 +271,15 @@ impl<'a> Body<'a> {
 fn belongs(op: WorkOp, body: &Body<'_>) -> bool {
     match op {
         WorkOp::Nop => matches!(body, Body::Nop),
-        WorkOp::Send | WorkOp::SendImm | WorkOp::SendInv | WorkOp::Write | WorkOp::WriteImm => {
+        WorkOp::Send
+        | WorkOp::SendImm
+        | WorkOp::SendInv
+        | WorkOp::Write
+        | WorkOp::WriteImm
+        | WorkOp::Gather => {
             matches!(body, Body::Gather(_) | Body::Inline(_))
         }
-        WorkOp::Read => matches!(body, Body::Gather(_)),
+        WorkOp::Read | WorkOp::Scatter => matches!(body, Body::Gather(_)),
         WorkOp::CmpSwap | WorkOp::FetchAdd => matches!(body, Body::Atomic { .. }),
         WorkOp::Rpc => matches!(body, Body::Rpc { .. }),
         WorkOp::RpcWrite => matches!(body, Body::RpcWrite { .. }),

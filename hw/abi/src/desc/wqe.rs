@@ -39,8 +39,8 @@ layout! {
     IMMEDIATE   immediate:   u32  =  4, 0, 32, "immediate data, or the key to invalidate";
     LENGTH      length:      u32  =  8, 0, 32, "bytes of the payload";
     INDEX       index:       u16  = 12, 0, 16, "the request's own index: a stale slot does not match";
-    REMOTE      remote:      u64  = 16, 0, 64, "remote address; an `RpcTarget`; or a `UdTarget`";
-    KEY         key:         u32  = 24, 0, 32, "`R_Key`; for UD the `Q_Key`";
+    REMOTE      remote:      u64  = 16, 0, 64, "remote address; the one place of a local copy; an `RpcTarget`; or a `UdTarget`";
+    KEY         key:         u32  = 24, 0, 32, "`R_Key`; `L_Key` of the one place of a local copy; for UD the `Q_Key`";
 }
 
 layout! {
@@ -97,6 +97,8 @@ work_ops! {
     0x09 FetchAdd "FETCH_ADD" "Adds to eight bytes.";
     0x0a Rpc      "RPC"       "Runs a remote kernel with parameters.";
     0x0b RpcWrite "RPC_WRITE" "Streams a payload through a remote kernel.";
+    0x0c Gather   "GATHER"    "Copies pieces of local memory, or inline data, to one place of it.";
+    0x0d Scatter  "SCATTER"   "Copies one place of local memory to pieces of it.";
 }
 
 #[cfg(test)]

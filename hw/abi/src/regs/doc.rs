@@ -1,6 +1,6 @@
 //! `docs/registers.md`, written from the tables.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 
 use super::{
@@ -10,8 +10,10 @@ use super::{
 use crate::{
     Entry,
     desc::{
-        AtomicOperands, Command, Cqe, Eqe, Event, ReceiveHead, Region, Reply, Sge, SlotCommand, Status,
-        UdTarget, WorkOp, WqeHead,
+        AtomicOperands, Command, CommandStatus, CompletionQueue, Cqe, Eqe, Event, ObjectKind, QueuePair,
+        QueuePairKind, QueuePairState, ReceiveHead, Region, Reply, Sge, SlotCommand, Status, UdTarget, Verb,
+        WorkOp, WqeHead,
+        queue_pair::{TRANSITIONS, attribute},
     },
     wire::{Class, RpcStatus, RpcTarget},
 };
@@ -67,6 +69,13 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
         SlotCommand::TABLE,
     ),
     ("Region", "A memory region as it is registered.", Region::LEN, Region::TABLE),
+    ("Completion queue", "Body of its commands.", CompletionQueue::LEN, CompletionQueue::TABLE),
+    (
+        "Queue pair",
+        "Body of its commands. Each field names the attribute that modifies it.",
+        QueuePair::LEN,
+        QueuePair::TABLE,
+    ),
     ("Command", "Head of a mailbox command.", Command::LEN, Command::TABLE),
     ("Reply", "Head of a mailbox reply.", Reply::LEN, Reply::TABLE),
 ];
@@ -108,6 +117,31 @@ pub fn render() -> String {
     page.codes(
         Event::ALL.iter().map(|(event, prose)| (*event as usize, alloc::format!("{event:?}"), *prose)),
     );
+    page.line(&"\n### Mailbox verbs\n");
+    page.codes(Verb::ALL.iter().map(|(verb, prose)| (*verb as usize, alloc::format!("{verb:?}"), *prose)));
+    page.line(&"\n### Mailbox objects\n");
+    page.codes(
+        ObjectKind::ALL.iter().map(|(kind, prose)| (*kind as usize, alloc::format!("{kind:?}"), *prose)),
+    );
+    page.line(&"\n### Mailbox status\n");
+    page.codes(
+        CommandStatus::ALL
+            .iter()
+            .map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
+    );
+    page.line(&"\n### Queue pair states\n");
+    page.codes(
+        QueuePairState::ALL
+            .iter()
+            .map(|(state, prose)| (*state as usize, alloc::format!("{state:?}"), *prose)),
+    );
+    page.line(&"\n### Queue pair kinds\n");
+    page.codes(
+        QueuePairKind::ALL.iter().map(|(kind, prose)| (*kind as usize, alloc::format!("{kind:?}"), *prose)),
+    );
+    page.line(&"\n### Queue pair attributes, by bit of the mask\n");
+    page.codes(attribute::ALL.iter().map(|(bit, name, prose)| (*bit as usize, *name, *prose)));
+    page.transitions();
     page.line(&"\n### RPC status\n");
     page.codes(
         RpcStatus::ALL.iter().map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
@@ -126,6 +160,23 @@ impl Page {
         self.line(&"| code | name | meaning |\n|---|---|---|");
         for (code, name, prose) in rows {
             self.line(&format_args!("| {code} | `{name}` | {prose} |"));
+        }
+    }
+
+    fn transitions(&mut self) {
+        self.line(
+            &"\n### Queue pair transitions\n\nWhat is not here is refused; any state may go to Reset and to Error, \
+              without attributes.\n\n| from | to | kinds | required | optional |\n|---|---|---|---|---|",
+        );
+        for row in TRANSITIONS {
+            let kinds = QueuePairKind::ALL.iter().filter(|(kind, _)| row.kinds >> *kind as u8 & 1 == 1);
+            let kinds = kinds.map(|(kind, _)| alloc::format!("{kind:?}")).collect::<Vec<_>>().join(", ");
+            let names = |mask: u64| {
+                let named = attribute::ALL.iter().filter(|(bit, ..)| mask >> bit & 1 == 1);
+                named.map(|(_, name, _)| *name).collect::<Vec<_>>().join(", ")
+            };
+            let (required, optional) = (names(row.required), names(row.optional));
+            self.line(&format_args!("| {:?} | {:?} | {kinds} | {required} | {optional} |", row.from, row.to));
         }
     }
 

@@ -20,6 +20,8 @@ pub const ABI_VERSION: u32 = 0x0000_0001;
 pub const CATALOGUE_MAX: usize = 16;
 /// Interrupt vectors.
 pub const VECTORS: usize = 32;
+/// Where BAR2 begins in the address space of the card's AXI4-Lite port; BAR0 begins at 0.
+pub const BAR2_AT: usize = 1 << 24;
 /// Bytes of a doorbell page.
 pub const DOORBELL_PAGE: usize = 4096;
 /// Push windows of a page.
@@ -42,8 +44,10 @@ pub const BAR0: Bar = Bar {
         mailbox::BLOCK,
     ],
     prose: "Control and state of the whole card, for the driver alone. The blocks form a chain: a driver begins at \
-            offset 0, takes the blocks whose type and major version it knows, and skips the others. A 64-bit \
-            register may be read in two halves, low half first: reading it holds the high half for the next read.",
+            offset 0, takes the blocks whose type and major version it knows, and skips the others. Accesses are of 32 \
+            or 64 bits. A 64-bit register may be read in two halves, low half first: a read of the low half of eight \
+            aligned bytes holds the high half as it was, for the next read if that is of the high half. Stores to what \
+            is no register, or is read only, change nothing; reading there gives zero.",
 };
 
 /// Doorbells of one process.
@@ -53,7 +57,7 @@ pub const BAR2: Bar = Bar {
     blocks: &[doorbells::BLOCK],
     prose: "One page of 4 KiB for each protection context, so that a page can be mapped into one process and no \
             other. A queue belongs to one page; a store through another changes nothing but the counter \
-            `wrong_page`. Stores never wait for the datapath.",
+            `wrong_page`. Stores never wait for the datapath. Reads give zero.",
 };
 
 const _: () = assert!(BAR0.is_sound() && BAR2.is_sound());
@@ -139,10 +143,15 @@ block! {
     TLB_WALKS = Reg::long("tlb_walks", 0x70, ReadOnly, "Reads of page lists; misses of one line share a walk.");
     WRONG_PAGE = Reg::long("wrong_page", 0x78, ReadOnly,
         "Doorbells stored through a page that does not own the queue.");
-    PUSH_FALLBACKS = Reg::long("push_fallbacks", 0x80, ReadOnly,
+    BAD_DOORBELLS = Reg::long("bad_doorbells", 0x80, ReadOnly,
+        "Doorbells for a queue that does not exist or cannot take requests, with an index its ring does not have, or \
+         not of 64 bits; and stores to places of a page where there is no register.");
+    PUSHES = Reg::long("pushes", 0x88, ReadOnly, "Pushed WQEs that started without a fetch.");
+    PUSH_FALLBACKS = Reg::long("push_fallbacks", 0x90, ReadOnly,
         "Pushed WQEs that were fetched from the ring after all.");
-    CQ_OVERFLOWS = Reg::long("cq_overflows", 0x88, ReadOnly, "Completions that found their queue full.");
-    DMA_ERRORS = Reg::long("dma_errors", 0x90, ReadOnly, "Reads and writes of host memory that failed.");
+    CQ_OVERFLOWS = Reg::long("cq_overflows", 0x98, ReadOnly,
+        "Completions that were lost because their queue was full or did not exist.");
+    DMA_ERRORS = Reg::long("dma_errors", 0xa0, ReadOnly, "Reads and writes of host memory that failed.");
 }
 
 block! {
@@ -187,7 +196,7 @@ block! {
 }
 
 block! {
-    /// Commands: create, modify, query and destroy queue pairs, CQs, SRQs and memory regions, one at a time.
+    /// Commands: create, modify, query and destroy queue pairs, CQs and memory regions, one at a time.
     mailbox at 0x0a00, 0x200, kind 0x08 version 0x0001_0000 next 0;
     GO = Reg::word("go", 0x0c, WriteOnly,
         "Storing 1 runs the command in `input`. A store while `busy` is ignored.");
@@ -225,16 +234,16 @@ block! {
     ]);
     PUSH_COMMIT = Reg::long("push_commit", 0x20, WriteOnly,
         "The WQE in a push window may start, and is a send doorbell for it in any case. The WQE \
-         must be in the ring before. When bytes of the window are missing, the index is not the \
-         next to fetch, or the card has no room, the WQE is fetched from the ring.").with(&[
+         must be in the ring before. When words of the window are missing, the index is not the \
+         next to fetch, or the card has no room, the WQE is fetched from the ring. A commit empties its window.").with(&[
         part("queue_pair", 0, 24, "queue pair"),
         part("index", 24, 16, "index of the WQE"),
         part("units", 40, 4, "its 64-byte units, 1 to 4"),
         part("window", 44, 2, "window it was stored to"),
     ]);
     PUSH = Reg::long("push", 0x100, WriteOnly,
-        "Four push windows of 256 bytes, one behind the other: a WQE is stored here in any order \
-         and width, then committed.")
+        "Four push windows of 256 bytes, one behind the other: a WQE is stored here in any order, \
+         eight bytes at a time, then committed. A narrower store leaves its word missing.")
         .times(PUSH_WINDOWS * PUSH_WINDOW / 8, 8);
 }
 

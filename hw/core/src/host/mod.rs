@@ -3,6 +3,7 @@
 pub mod axi;
 pub mod dma_read;
 pub mod dma_write;
+pub mod work;
 
 #[cfg(test)]
 mod memory;

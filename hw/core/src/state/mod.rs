@@ -1,6 +1,7 @@
 //! The card's tables, one owner each.
 
 pub mod access;
+pub mod command;
 #[cfg(test)]
 mod differential;
 pub mod lookup;
