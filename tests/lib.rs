@@ -1,5 +1,7 @@
 //! What the whole-card stories share: recorded frames, cards of both profiles, and patterns of pauses.
 
+pub mod rig;
+
 use std::path::{Path, PathBuf};
 
 use stroma_abi::wire::{Class, Frame, classify};
@@ -62,7 +64,10 @@ pub fn recorded_roce() -> Vec<Recorded> {
 /// When the linked model is not a card.
 #[must_use]
 pub fn card(profile: Profile) -> Card {
-    Card::new(profile, &Options { seed: 7, ..Options::default() }).unwrap_or_else(|error| panic!("{error}"))
+    let options = Options { seed: 7, ..Options::default() };
+    let mut card = Card::new(profile, &options).unwrap_or_else(|error| panic!("{error}"));
+    card.check_independence(true);
+    card
 }
 
 /// Ways the world stutters: not at all, gaps, refusals, both.

@@ -1,36 +1,32 @@
-//! The card as a struct: frames in and out of its network port, packets in and out of its transport side.
+//! The card as a struct: its pins driven, its host around it.
+
+mod network;
 
 use stroma_abi::wire::class::Class;
-use stroma_hw::head::Head;
-use stroma_hw::pack::Packed;
-use stroma_hw::stream::{self, Beat};
 use stroma_top::Profile;
-use stroma_verilate::{Bench, Error, Model, Options, Pause, PortId, SinkId, SourceId, StreamPorts};
+use stroma_verilate::{Bench, Error, Model, Options, PortId, SinkId, SourceId, StreamPorts};
 
-/// Cycles for which nothing may move before a card counts as idle: longer than any pipeline of it.
-const QUIET_CYCLES: u64 = 200;
+pub use network::{Packet, Streams};
+
+use crate::host::attach::{Event, Pins};
+use crate::host::bars::{Access, Bars};
+use crate::host::iommu::Iommu;
+use crate::host::port::Port;
+use crate::host::timing::Timing;
+
 /// How long `reset` is held.
 const RESET_CYCLES: u64 = 4;
+/// Most cycles that can be skipped at once: what fits the card's pin.
+const SKIP_MAX: u64 = u32::MAX as u64;
 
-/// What the transport side gets from, or gives to, the front ends: a head and its payload.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Packet {
-    /// All header fields.
-    pub head: Head,
-    /// The payload, as long as the head says.
-    pub payload: Vec<u8>,
+/// An interrupt on its way to the processor.
+#[derive(Clone, Copy, Debug)]
+struct Interrupt {
+    due: u64,
+    vector: u8,
 }
 
-/// Pause patterns for all ports of a card: idle on what goes in, back-pressure on what comes out.
-#[derive(Clone, Debug, Default)]
-pub struct Streams {
-    /// Gaps in what is fed.
-    pub idle: Pause,
-    /// Refusals of what is offered.
-    pub stall: Pause,
-}
-
-/// A Verilated card of one profile, with drivers on every stream port.
+/// A Verilated card of one profile, with its host.
 pub struct Card {
     bench: Bench,
     profile: Profile,
@@ -42,10 +38,20 @@ pub struct Card {
     tx_payload: SourceId,
     counts: [PortId; Class::COUNT],
     mismatched: PortId,
+    quiet: PortId,
+    wake: PortId,
+    time: PortId,
+    skip: PortId,
+    pins: Pins,
+    port: Port,
+    bars: Bars,
+    timing: Timing,
+    interrupts: Vec<Interrupt>,
+    trace: Option<Vec<(u64, Event)>>,
 }
 
 impl Card {
-    /// A fresh card, out of reset.
+    /// A fresh card, out of reset, in a host with the timing of an Alveo.
     ///
     /// # Errors
     /// When the linked model does not have the ports of a card.
@@ -66,8 +72,15 @@ impl Card {
         for (index, count) in counts.iter_mut().enumerate() {
             *count = model.port(&format!("rx_counts${index}"))?;
         }
-        let mismatched = model.port("tx_mismatched")?;
+        let port = |name: &str| model.port(name);
+        let (mismatched, quiet, wake) = (port("tx_mismatched")?, port("quiet")?, port("wake")?);
+        let (time, skip) = (port("cycles")?, port("skip")?);
+        let link_up = port("link_up")?;
         let mut bench = Bench::new(model)?;
+        bench.model_mut().set(link_up, 1);
+        bench.model_mut().set(skip, 0);
+        let pins = Pins::attach(&mut bench, profile.data_bits())?;
+        let timing = Timing::ALVEO_GEN3X16;
         let mut card = Self {
             mac_in: bench.source_on(axis_in),
             mac_out: bench.sink_on(axis_out),
@@ -79,138 +92,130 @@ impl Card {
             profile,
             counts,
             mismatched,
+            quiet,
+            wake,
+            time,
+            skip,
+            pins,
+            port: Port::new(timing, profile.data_bits(), profile.clock_khz(), options.seed),
+            bars: Bars::new(&timing, profile.clock_khz()),
+            timing,
+            interrupts: Vec::new(),
+            trace: None,
         };
+        card.check_independence(false);
         card.reset();
         Ok(card)
     }
 
-    /// Resets the card; frames under way are lost, counters start at zero.
+    /// Resets the card and what is under way between it and its host, as at power-up; mappings stay.
     pub fn reset(&mut self) {
+        self.port.reset();
+        self.bars.reset();
+        self.interrupts.clear();
+        self.bench.clear();
         self.bench.reset(RESET_CYCLES);
+        self.pins.reset(&mut self.bench);
     }
 
-    /// Chooses how the world around the card stutters.
-    pub fn pause(&mut self, streams: &Streams) {
-        for source in [self.mac_in, self.tx_head, self.tx_payload] {
-            self.bench[source].pause(streams.idle.clone());
-        }
-        for sink in [self.mac_out, self.rx_head, self.rx_payload] {
-            self.bench[sink].pause(streams.stall.clone());
+    /// Is rule 3 of the stream law checked at the card's outputs? It costs two evaluations an output and cycle.
+    pub fn check_independence(&mut self, check: bool) {
+        for sink in [self.mac_out, self.rx_head, self.rx_payload].into_iter().chain(self.pins.sinks()) {
+            self.bench[sink].check_independence(check);
         }
     }
 
-    /// Queues a frame for the network port; `bad` is what a MAC says of a wrong FCS.
-    pub fn receive(&mut self, frame: &[u8], bad: bool) {
-        let width = self.profile.data_bits() / 8;
-        let whole = frame.len().saturating_sub(1) / width * width;
-        self.receive_beginning(&frame[..whole]);
-        self.bench[self.mac_in].send(axis_beat(&frame[whole..], width, true, bad));
-    }
-
-    /// Queues the whole beats of the beginning of a frame; its end may never come.
-    pub fn receive_beginning(&mut self, bytes: &[u8]) {
-        let width = self.profile.data_bits() / 8;
-        for beat in bytes.chunks_exact(width) {
-            self.bench[self.mac_in].send(axis_beat(beat, width, false, false));
-        }
-    }
-
-    /// Queues a packet for the transmit front end.
-    pub fn transmit(&mut self, packet: &Packet) {
-        self.bench[self.tx_head].send(packet.head.to_words());
-        if !packet.payload.is_empty() {
-            let beats: Vec<Vec<u32>> = match self.profile {
-                Profile::TenGig => {
-                    stream::beats::<64>(&packet.payload).iter().map(Packed::to_words).collect()
-                }
-                Profile::HundredGig => {
-                    stream::beats::<512>(&packet.payload).iter().map(Packed::to_words).collect()
-                }
-            };
-            for beat in beats {
-                self.bench[self.tx_payload].send(beat);
+    /// One cycle of card and host.
+    pub fn step(&mut self) {
+        let Self { bench, pins, port, bars, interrupts, trace, .. } = self;
+        let (now, write_cycles) =
+            (bench.cycle(), Timing::cycles(self.timing.write_ns, self.profile.clock_khz()));
+        let mut note = |event: Event| {
+            if let Event::Interrupt { vector } = event {
+                interrupts.push(Interrupt { due: now + write_cycles, vector });
             }
+            if let Some(trace) = trace {
+                trace.push((now, event));
+            }
+        };
+        pins.before(bench, port, bars, &mut note);
+        bench.step();
+        pins.after(bench, port, bars, &mut note);
+    }
+
+    /// The first cycle from now on in which this card or its host does something by itself; `None` when neither ever will.
+    #[must_use]
+    pub fn next_due(&self) -> Option<u64> {
+        let now = self.cycle();
+        if self.bench.model().get(self.quiet) == 0 || !self.bench.is_sent() {
+            return Some(now);
         }
+        let wake = self.bench.model().get(self.wake);
+        let timer = (wake != u64::MAX).then(|| now + wake.saturating_sub(self.bench.model().get(self.time)));
+        // One that has arrived waits for somebody to take it, and nothing else.
+        let interrupt = self.interrupts.iter().map(|interrupt| interrupt.due).filter(|due| *due > now).min();
+        [self.port.next_due(now), self.bars.next_due(now), timer, interrupt].into_iter().flatten().min()
     }
 
-    /// Runs until everything queued went in and nothing came out for a while; how many cycles that took.
-    ///
-    /// # Errors
-    /// [`Error::Stuck`] when it is not idle after `limit` cycles.
-    pub fn run_until_idle(&mut self, limit: u64) -> Result<u64, Error> {
-        let outputs = [self.mac_out, self.rx_head, self.rx_payload];
-        let mut seen = (0, 0);
-        self.bench.run_until(
-            |bench| {
-                let moved = outputs.iter().map(|sink| bench[*sink].received().len()).sum::<usize>();
-                if !bench.is_sent() || moved != seen.1 {
-                    seen = (bench.cycle(), moved);
-                }
-                bench.cycle() - seen.0 >= QUIET_CYCLES
-            },
-            limit,
-        )
-    }
-
-    /// Packets the receive front end let through since the last call, in order.
+    /// Lets a quiet card's clock run up to `cycle` in one step.
     ///
     /// # Panics
-    /// When heads and payloads do not fit together: the front end broke its contract.
-    pub fn packets(&mut self) -> Vec<Packet> {
-        let beats = self.bench[self.rx_payload].take();
-        let mut payloads = match self.profile {
-            Profile::TenGig => payloads::<64>(&beats),
-            Profile::HundredGig => payloads::<512>(&beats),
-        }
-        .into_iter();
-        let heads = self.bench[self.rx_head].take();
-        let packet = |words: Vec<u32>| {
-            let head = Head::from_words(&words);
-            let expected = head.payload_len.index();
-            let payload =
-                if expected == 0 { Vec::new() } else { payloads.next().expect("a payload for each head") };
-            assert_eq!(payload.len(), expected, "the payload is as long as its head says");
-            Packet { head, payload }
-        };
-        let packets = heads.into_iter().map(packet).collect();
-        assert_eq!(payloads.next(), None, "no payload without a head");
-        packets
+    /// When the card is not quiet until then: see [`next_due`](Self::next_due).
+    pub fn skip_to(&mut self, cycle: u64) {
+        let now = self.cycle();
+        assert!(
+            self.next_due().is_none_or(|due| due >= cycle) && cycle > now,
+            "cycle {cycle} lies not in quiet time"
+        );
+        let skipped = (cycle - now - 1).min(SKIP_MAX);
+        self.bench.model_mut().set(self.skip, skipped);
+        self.step();
+        self.bench.model_mut().set(self.skip, 0);
+        self.bench.skip(skipped);
     }
 
-    /// Frames the card sent since the last call, and whether it marked them bad.
-    pub fn frames(&mut self) -> Vec<(Vec<u8>, bool)> {
-        let width = self.profile.data_bits() / 8;
-        let (data_words, keep_words) = (width / 4, width.div_ceil(32));
-        let mut frames = Vec::new();
-        let mut frame = Vec::new();
-        for beat in self.bench[self.mac_out].take() {
-            let (data, rest) = beat.split_at(data_words);
-            let (keep, flags) = rest.split_at(keep_words);
-            let count: u32 = keep.iter().map(|word| word.count_ones()).sum();
-            frame.extend(data.iter().flat_map(|word| word.to_le_bytes()).take(count as usize));
-            if flags[0] == 1 {
-                frames.push((std::mem::take(&mut frame), flags[1] == 1));
-            }
-        }
-        frames
+    /// Takes an interrupt that has reached the processor, if one has.
+    pub fn interrupt(&mut self) -> Option<u8> {
+        let now = self.cycle();
+        let at = self.interrupts.iter().position(|interrupt| interrupt.due <= now)?;
+        Some(self.interrupts.remove(at).vector)
     }
 
-    /// How many frames of a class the card has counted since reset.
+    /// The processor makes an access to a BAR.
+    pub fn access(&mut self, access: Access) {
+        self.bars.push(self.bench.cycle(), access);
+    }
+
+    /// The value of the load made last, once the processor has it.
+    pub fn loaded(&mut self) -> Option<u64> {
+        self.bars.value(self.bench.cycle())
+    }
+
+    /// Writes of the card that have become visible to the processor.
     #[must_use]
-    pub fn count(&self, class: Class) -> u64 {
-        self.bench.model().get(self.counts[class.index()])
+    pub fn visible(&self) -> u64 {
+        self.port.visible()
     }
 
-    /// How many frames the card has judged since reset, whatever it said of them.
-    #[must_use]
-    pub fn judged(&self) -> u64 {
-        Class::ALL.iter().map(|class| self.count(*class)).sum()
+    /// What of the host's memory the card may reach.
+    pub fn iommu(&mut self) -> &mut Iommu {
+        &mut self.port.iommu
     }
 
-    /// Transmit payloads that were not as long as their head said.
+    /// Records what happens at the pins towards the host from now on, by cycle.
+    pub fn start_trace(&mut self) {
+        self.trace = Some(Vec::new());
+    }
+
+    /// What was recorded since the last call.
+    pub fn take_trace(&mut self) -> Vec<(u64, Event)> {
+        self.trace.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// How long the host takes.
     #[must_use]
-    pub fn mismatched(&self) -> u64 {
-        self.bench.model().get(self.mismatched)
+    pub fn timing(&self) -> &Timing {
+        &self.timing
     }
 
     /// The profile this card was built in.
@@ -224,23 +229,4 @@ impl Card {
     pub fn cycle(&self) -> u64 {
         self.bench.cycle()
     }
-}
-
-/// One beat of the network port: data, keep, last, user, each in whole words.
-fn axis_beat(bytes: &[u8], width: usize, last: bool, bad: bool) -> Vec<u32> {
-    let mut padded = bytes.to_vec();
-    padded.resize(width, 0);
-    let word = |chunk: &[u8]| u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
-    let mut words: Vec<u32> = padded.chunks(4).map(word).collect();
-    let keep = if bytes.len() == 64 { u64::MAX } else { (1 << bytes.len()) - 1 };
-    let halves = [u32::try_from(keep & u64::from(u32::MAX)), u32::try_from(keep >> 32)];
-    words.extend(halves.into_iter().take(width.div_ceil(32)).map(|half| half.expect("32 bits fit")));
-    words.extend([u32::from(last), u32::from(bad)]);
-    words
-}
-
-/// Cuts received beats into packets.
-fn payloads<const D: usize>(words: &[Vec<u32>]) -> Vec<Vec<u8>> {
-    let beats: Vec<Beat<D>> = words.iter().map(|words| Beat::from_words(words)).collect();
-    beats.split_inclusive(|beat| beat.eop).map(stream::bytes).collect()
 }

@@ -1,15 +1,20 @@
-//! The Verilated card and what stands around it: the wire, and the files that record it.
+//! The Verilated card and what stands around it: its host, its wire, and the files that record it.
 //!
-//! [`Card`] is the card of one profile with drivers on its ports; [`pcap`] reads and writes captures; [`host`] is what
-//! the card's way to host memory will end in. The card's behaviour is RTL alone: nothing here knows a protocol.
+//! [`Card`] is the card of one profile with drivers on its pins and its host behind them ([`host`]); a [`World`] keeps
+//! several on one clock; [`SimBackend`] lets the driver run them; [`pcap`] reads and writes captures. The card's behaviour
+//! is RTL alone: nothing here knows a protocol or checks an access.
 //!
 //! `STROMA_WAVES=/absolute/folder` makes every card write its waves there; see [`stroma_verilate`].
 
 #![deny(unsafe_code)]
 
+mod backend;
 mod card;
 pub mod host;
 mod linked;
 pub mod pcap;
+mod world;
 
+pub use backend::{Shared, SimBackend};
 pub use card::{Card, Packet, Streams};
+pub use world::World;

@@ -1,6 +1,7 @@
 //! One entry to every routine: `cargo xtask COMMAND`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod ci;
 mod demo;
 mod docs;
@@ -55,6 +56,17 @@ enum Task {
         /// Run only tests whose name contains this
         #[arg(long)]
         filter: Option<String>,
+    },
+    /// Measure the simulated card
+    ///
+    /// Cycle counts are exact and the same on every machine; figures under `sim.` are of this machine and this run. Every
+    /// figure is printed with the profile and the timing it depends on.
+    Bench {
+        /// What to measure: host, all
+        suite: String,
+        /// Also write the figures to a file, as a list of {name, value, unit, profile, timing}
+        #[arg(long, value_name = "FILE")]
+        json: Option<std::path::PathBuf>,
     },
     /// Run everything a change must pass
     ///
@@ -116,6 +128,7 @@ fn run(task: Task) -> Result<()> {
         Task::Setup { routine } => setup::run(routine),
         Task::Demo => demo::run(),
         Task::Test { filter } => test::run(filter),
+        Task::Bench { suite, json } => bench::run(&suite, json.as_deref()),
         Task::Ci => ci::run(),
         Task::Rtl(options) => rtl::run(&options),
         Task::Lint { profile } => {

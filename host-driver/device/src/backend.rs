@@ -124,6 +124,12 @@ pub trait Backend: Send + Sync {
     /// takes the interrupt, as [`wait`](Self::wait) does.
     fn event_fd(&self, vector: usize) -> Option<BorrowedFd<'_>>;
 
+    /// Called when the driver looked at memory and found nothing new. A simulated card uses the moment to let its clock
+    /// run.
+    fn idle(&self) {
+        std::hint::spin_loop();
+    }
+
     /// Resets the whole function, as at power-up. Mappings stay.
     ///
     /// # Errors

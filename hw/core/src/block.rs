@@ -2,6 +2,7 @@
 
 /// Declares a block. A field with `= value` starts as that value, every other as its type's default, and the whole is
 /// the block's `Default`.
+#[macro_export]
 macro_rules! block {
     ($(#[$meta:meta])* $block_vis:vis struct $name:ident $(<const $width:ident: usize $(, const $more:ident: usize)*>)? {
         $($(#[$field_meta:meta])* $vis:vis $field:ident: $ty:ty $(= $start:expr)?),+ $(,)?
@@ -14,7 +15,7 @@ macro_rules! block {
 
         impl $(<const $width: usize $(, const $more: usize)*>)? Default for $name $(<$width $(, $more)*>)? {
             fn default() -> Self {
-                Self { $($field: block!(@start $($start)?)),+ }
+                Self { $($field: $crate::block!(@start $($start)?)),+ }
             }
         }
     };

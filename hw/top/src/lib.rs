@@ -13,4 +13,4 @@ pub mod nic;
 pub mod profile;
 
 pub use blocks::{BLOCKS, NamedBlock};
-pub use profile::Profile;
+pub use profile::{Capacity, Profile};

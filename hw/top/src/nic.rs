@@ -4,64 +4,161 @@
 //!  network            AXI4-Stream                                         transport
 //!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> head, payload (whole, checked packets)
 //!   tx_* pins <- AxisOut <- TxFront: ICRC, insert, build        <- head, payload
+//!
+//!  host
+//!   s_axil_* pins -> HostSide: registers, mailbox, doorbells, work requests, tables -> m_axi_* pins, irq_* pins
 //! ```
 //!
-//! The transport side ends in stream ports until the transport itself stands between them.
+//! The transport side ends in stream ports until the transport itself stands between front ends and host side.
 
 use rust_hdl::prelude::*;
 use stroma_abi::wire::class::Class;
+use stroma_hw::block;
 use stroma_hw::head::Head;
+use stroma_hw::host::control::facts::Facts;
+use stroma_hw::host::side::HostSide;
 use stroma_hw::rx::RxFront;
 use stroma_hw::rx::axis::AxisIn;
 use stroma_hw::stream::{Beat, StreamSink, StreamSource};
 use stroma_hw::tx::TxFront;
 use stroma_hw::tx::axis::AxisOut;
 
-/// The card's front ends between MAC and transport.
-///
-/// - **Ports** `rx_t*`, `tx_t*`: AXI4-Stream to the MAC, frames without FCS; `rx_head`/`rx_payload`: one head a good
-///   packet and its payload; `tx_head`/`tx_payload`: the same the other way; `rx_counts`: frames of each class;
-///   `tx_mismatched`: payloads that were not as long as their head said.
-/// - **Rate** one beat a cycle each way, no bubbles between frames.
-/// - **Backpressure** `rx_tready` falls only when the transport side stops taking packets.
-/// - **Reset** synchronous; frames under way are forgotten.
-#[derive(LogicBlock, Default)]
-pub struct Nic<const D: usize, const K: usize> {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
-    pub rx_tdata: Signal<In, Bits<D>>,
-    pub rx_tkeep: Signal<In, Bits<K>>,
-    pub rx_tvalid: Signal<In, Bit>,
-    pub rx_tlast: Signal<In, Bit>,
-    pub rx_tuser: Signal<In, Bit>,
-    pub rx_tready: Signal<Out, Bit>,
-    pub tx_tdata: Signal<Out, Bits<D>>,
-    pub tx_tkeep: Signal<Out, Bits<K>>,
-    pub tx_tvalid: Signal<Out, Bit>,
-    pub tx_tlast: Signal<Out, Bit>,
-    pub tx_tuser: Signal<Out, Bit>,
-    pub tx_tready: Signal<In, Bit>,
-    pub rx_head: StreamSource<Head>,
-    pub rx_payload: StreamSource<Beat<D>>,
-    pub tx_head: StreamSink<Head>,
-    pub tx_payload: StreamSink<Beat<D>>,
-    pub rx_counts: [Signal<Out, Bits<32>>; Class::COUNT],
-    pub tx_mismatched: Signal<Out, Bits<32>>,
-    mac_in: AxisIn<D, K>,
-    rx: RxFront<D>,
-    tx: TxFront<D>,
-    mac_out: AxisOut<D, K>,
+block! {
+    /// The card between MAC and host; its transport side is open.
+    ///
+    /// - **Ports** `rx_t*`, `tx_t*`: AXI4-Stream to the MAC, frames without FCS; `link_up`: the MAC's word; `rx_head`/`rx_payload`: one
+    ///   head a good packet and its payload; `tx_head`/`tx_payload`: the same the other way; `rx_counts`: frames of each class;
+    ///   `tx_mismatched`: payloads that were not as long as their head said. `s_axil_*`: AXI4-Lite subordinate, 64 bits wide, BAR0
+    ///   from address 0 and BAR2 from 2^24 on; `m_axi_*`: AXI4 manager to host memory, as
+    ///   [`axi`](stroma_hw::host::axi) says; `irq_*`: interrupt vectors to raise. `cycles`: since reset; `skip`, `quiet`, `wake`: for
+    ///   simulations, see [`HostSide`]; `skip` is 0 on a board.
+    /// - **Rate** one beat a cycle each way, no bubbles between frames.
+    /// - **Backpressure** `rx_tready` falls only when the transport side stops taking packets.
+    /// - **Reset** synchronous; everything under way is forgotten.
+    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub rx_tdata: Signal<In, Bits<D>>,
+        pub rx_tkeep: Signal<In, Bits<K>>,
+        pub rx_tvalid: Signal<In, Bit>,
+        pub rx_tlast: Signal<In, Bit>,
+        pub rx_tuser: Signal<In, Bit>,
+        pub rx_tready: Signal<Out, Bit>,
+        pub tx_tdata: Signal<Out, Bits<D>>,
+        pub tx_tkeep: Signal<Out, Bits<K>>,
+        pub tx_tvalid: Signal<Out, Bit>,
+        pub tx_tlast: Signal<Out, Bit>,
+        pub tx_tuser: Signal<Out, Bit>,
+        pub tx_tready: Signal<In, Bit>,
+        pub link_up: Signal<In, Bit>,
+        pub rx_head: StreamSource<Head>,
+        pub rx_payload: StreamSource<Beat<D>>,
+        pub tx_head: StreamSink<Head>,
+        pub tx_payload: StreamSink<Beat<D>>,
+        pub rx_counts: [Signal<Out, Bits<32>>; Class::COUNT],
+        pub tx_mismatched: Signal<Out, Bits<32>>,
+        pub s_axil_awaddr: Signal<In, Bits<25>>,
+        pub s_axil_awvalid: Signal<In, Bit>,
+        pub s_axil_awready: Signal<Out, Bit>,
+        pub s_axil_wdata: Signal<In, Bits<64>>,
+        pub s_axil_wstrb: Signal<In, Bits<8>>,
+        pub s_axil_wvalid: Signal<In, Bit>,
+        pub s_axil_wready: Signal<Out, Bit>,
+        pub s_axil_bresp: Signal<Out, Bits<2>>,
+        pub s_axil_bvalid: Signal<Out, Bit>,
+        pub s_axil_bready: Signal<In, Bit>,
+        pub s_axil_araddr: Signal<In, Bits<25>>,
+        pub s_axil_arvalid: Signal<In, Bit>,
+        pub s_axil_arready: Signal<Out, Bit>,
+        pub s_axil_rdata: Signal<Out, Bits<64>>,
+        pub s_axil_rresp: Signal<Out, Bits<2>>,
+        pub s_axil_rvalid: Signal<Out, Bit>,
+        pub s_axil_rready: Signal<In, Bit>,
+        pub m_axi_awaddr: Signal<Out, Bits<64>>,
+        pub m_axi_awlen: Signal<Out, Bits<8>>,
+        pub m_axi_awvalid: Signal<Out, Bit>,
+        pub m_axi_awready: Signal<In, Bit>,
+        pub m_axi_awsize: Signal<Out, Bits<3>>,
+        pub m_axi_awburst: Signal<Out, Bits<2>>,
+        pub m_axi_awid: Signal<Out, Bits<6>>,
+        pub m_axi_wdata: Signal<Out, Bits<D>>,
+        pub m_axi_wstrb: Signal<Out, Bits<K>>,
+        pub m_axi_wlast: Signal<Out, Bit>,
+        pub m_axi_wvalid: Signal<Out, Bit>,
+        pub m_axi_wready: Signal<In, Bit>,
+        pub m_axi_bresp: Signal<In, Bits<2>>,
+        pub m_axi_bvalid: Signal<In, Bit>,
+        pub m_axi_bready: Signal<Out, Bit>,
+        pub m_axi_bid: Signal<In, Bits<6>>,
+        pub m_axi_araddr: Signal<Out, Bits<64>>,
+        pub m_axi_arlen: Signal<Out, Bits<8>>,
+        pub m_axi_arid: Signal<Out, Bits<6>>,
+        pub m_axi_arvalid: Signal<Out, Bit>,
+        pub m_axi_arready: Signal<In, Bit>,
+        pub m_axi_arsize: Signal<Out, Bits<3>>,
+        pub m_axi_arburst: Signal<Out, Bits<2>>,
+        pub m_axi_rdata: Signal<In, Bits<D>>,
+        pub m_axi_rid: Signal<In, Bits<6>>,
+        pub m_axi_rresp: Signal<In, Bits<2>>,
+        pub m_axi_rlast: Signal<In, Bit>,
+        pub m_axi_rvalid: Signal<In, Bit>,
+        pub m_axi_rready: Signal<Out, Bit>,
+        pub irq_vector: Signal<Out, Bits<5>>,
+        pub irq_valid: Signal<Out, Bit>,
+        pub irq_ready: Signal<In, Bit>,
+        pub cycles: Signal<Out, Bits<64>>,
+        pub skip: Signal<In, Bits<32>>,
+        pub quiet: Signal<Out, Bit>,
+        pub wake: Signal<Out, Bits<64>>,
+        mac_in: AxisIn<D, K>,
+        rx: RxFront<D>,
+        tx: TxFront<D>,
+        mac_out: AxisOut<D, K>,
+        host: HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>,
+        beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
+        incrementing: Constant<Bits<2>> = Constant::new(1.into()),
+    }
 }
 
-impl<const D: usize, const K: usize> Logic for Nic<D, K> {
+impl<
+    const D: usize,
+    const K: usize,
+    const QPS: usize,
+    const CQS: usize,
+    const MRS: usize,
+    const PAGES: usize,
+    const WINDOWS: usize,
+    const LOG: usize,
+> Nic<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>
+{
+    /// A card of which these facts are true.
+    #[must_use]
+    pub fn new(facts: &Facts) -> Self {
+        Self { host: HostSide::new(facts), ..Self::default() }
+    }
+}
+
+impl<
+    const D: usize,
+    const K: usize,
+    const QPS: usize,
+    const CQS: usize,
+    const MRS: usize,
+    const PAGES: usize,
+    const WINDOWS: usize,
+    const LOG: usize,
+> Logic for Nic<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>
+{
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, mac_in, rx, tx, mac_out);
+        clock!(self, clock, mac_in, rx, tx, mac_out, host);
         self.mac_in.reset.next = self.reset.val();
         self.rx.reset.next = self.reset.val();
         self.tx.reset.next = self.reset.val();
         self.mac_out.reset.next = self.reset.val();
+        self.host.reset.next = self.reset.val();
 
+        // Network.
         self.mac_in.tdata.next = self.rx_tdata.val();
         self.mac_in.tkeep.next = self.rx_tkeep.val();
         self.mac_in.tvalid.next = self.rx_tvalid.val();
@@ -73,8 +170,8 @@ impl<const D: usize, const K: usize> Logic for Nic<D, K> {
         StreamSource::<Beat<D>>::link(&mut self.rx_payload, &mut self.rx.payload);
         for i in 0..16 {
             self.rx_counts[i].next = self.rx.counts[i].val();
+            self.host.class_counts[i].next = self.rx.counts[i].val();
         }
-
         StreamSink::<Head>::link(&mut self.tx_head, &mut self.tx.head);
         StreamSink::<Beat<D>>::link(&mut self.tx_payload, &mut self.tx.payload);
         StreamSource::<Beat<D>>::join(&mut self.tx.source, &mut self.mac_out.sink);
@@ -85,5 +182,71 @@ impl<const D: usize, const K: usize> Logic for Nic<D, K> {
         self.tx_tlast.next = self.mac_out.tlast.val();
         self.tx_tuser.next = self.mac_out.tuser.val();
         self.mac_out.tready.next = self.tx_tready.val();
+        self.host.tx_frame.next = self.mac_out.tvalid.val() & self.mac_out.tlast.val() & self.tx_tready.val();
+        self.host.link.next = self.link_up.val();
+        self.host.stirs.next = (self.rx_tvalid.val() & self.mac_in.tready.val())
+            | (self.rx.head.valid.val() & self.rx_head.ready.val())
+            | (self.rx.payload.valid.val() & self.rx_payload.ready.val())
+            | (self.tx_head.valid.val() & self.tx.head.ready.val())
+            | (self.tx_payload.valid.val() & self.tx.payload.ready.val())
+            | (self.mac_out.tvalid.val() & self.tx_tready.val());
+
+        // The BARs.
+        self.host.lite_aw.payload.next.addr = self.s_axil_awaddr.val();
+        self.host.lite_aw.valid.next = self.s_axil_awvalid.val();
+        self.s_axil_awready.next = self.host.lite_aw.ready.val();
+        self.host.lite_w.payload.next.data = self.s_axil_wdata.val();
+        self.host.lite_w.payload.next.strb = self.s_axil_wstrb.val();
+        self.host.lite_w.valid.next = self.s_axil_wvalid.val();
+        self.s_axil_wready.next = self.host.lite_w.ready.val();
+        self.s_axil_bresp.next = self.host.lite_b.payload.val().resp;
+        self.s_axil_bvalid.next = self.host.lite_b.valid.val();
+        self.host.lite_b.ready.next = self.s_axil_bready.val();
+        self.host.lite_ar.payload.next.addr = self.s_axil_araddr.val();
+        self.host.lite_ar.valid.next = self.s_axil_arvalid.val();
+        self.s_axil_arready.next = self.host.lite_ar.ready.val();
+        self.s_axil_rdata.next = self.host.lite_r.payload.val().data;
+        self.s_axil_rresp.next = self.host.lite_r.payload.val().resp;
+        self.s_axil_rvalid.next = self.host.lite_r.valid.val();
+        self.host.lite_r.ready.next = self.s_axil_rready.val();
+
+        // Host memory: whole beats, rising addresses; writes have one ID.
+        self.m_axi_awaddr.next = self.host.aw.payload.val().addr;
+        self.m_axi_awlen.next = self.host.aw.payload.val().len;
+        self.m_axi_awvalid.next = self.host.aw.valid.val();
+        self.host.aw.ready.next = self.m_axi_awready.val();
+        self.m_axi_awsize.next = self.beat_size.val();
+        self.m_axi_awburst.next = self.incrementing.val();
+        self.m_axi_awid.next = 0.into();
+        self.m_axi_wdata.next = self.host.w.payload.val().data;
+        self.m_axi_wstrb.next = self.host.w.payload.val().strb;
+        self.m_axi_wlast.next = self.host.w.payload.val().last;
+        self.m_axi_wvalid.next = self.host.w.valid.val();
+        self.host.w.ready.next = self.m_axi_wready.val();
+        self.host.b.payload.next.resp = self.m_axi_bresp.val();
+        self.host.b.valid.next = self.m_axi_bvalid.val();
+        self.m_axi_bready.next = self.host.b.ready.val();
+        self.m_axi_araddr.next = self.host.ar.payload.val().addr;
+        self.m_axi_arlen.next = self.host.ar.payload.val().len;
+        self.m_axi_arid.next = self.host.ar.payload.val().id;
+        self.m_axi_arvalid.next = self.host.ar.valid.val();
+        self.host.ar.ready.next = self.m_axi_arready.val();
+        self.m_axi_arsize.next = self.beat_size.val();
+        self.m_axi_arburst.next = self.incrementing.val();
+        self.host.r.payload.next.data = self.m_axi_rdata.val();
+        self.host.r.payload.next.id = self.m_axi_rid.val();
+        self.host.r.payload.next.resp = self.m_axi_rresp.val();
+        self.host.r.payload.next.last = self.m_axi_rlast.val();
+        self.host.r.valid.next = self.m_axi_rvalid.val();
+        self.m_axi_rready.next = self.host.r.ready.val();
+
+        // Interrupts and time.
+        self.irq_vector.next = self.host.irq.payload.val();
+        self.irq_valid.next = self.host.irq.valid.val();
+        self.host.irq.ready.next = self.irq_ready.val();
+        self.cycles.next = self.host.time.val();
+        self.host.skip.next = self.skip.val();
+        self.quiet.next = self.host.quiet.val();
+        self.wake.next = self.host.wake.val();
     }
 }

@@ -1,8 +1,32 @@
 //! One source, two cards: what a profile fixes.
 
+use stroma_abi::regs::Reg;
+use stroma_abi::regs::map::capabilities;
+use stroma_hw::host::control::facts::Facts;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
 
 use crate::nic::Nic;
+
+/// How large a card is, in powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// log2 of the queue pairs.
+    pub queue_pairs_log: usize,
+    /// log2 of the completion queues.
+    pub completion_queues_log: usize,
+    /// log2 of the memory regions.
+    pub memory_regions_log: usize,
+    /// log2 of the doorbell pages.
+    pub doorbell_pages_log: usize,
+}
+
+impl Capacity {
+    /// Pages of BAR2.
+    #[must_use]
+    pub const fn doorbell_pages(&self) -> usize {
+        1 << self.doorbell_pages_log
+    }
+}
 
 /// A build of the card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -55,14 +79,87 @@ impl Profile {
         }
     }
 
-    /// The card's Verilog.
+    /// How large the card is.
+    #[must_use]
+    pub const fn capacity(self) -> Capacity {
+        match self {
+            Self::TenGig => Capacity {
+                queue_pairs_log: 8,
+                completion_queues_log: 8,
+                memory_regions_log: 10,
+                doorbell_pages_log: 4,
+            },
+            Self::HundredGig => Capacity {
+                queue_pairs_log: 10,
+                completion_queues_log: 10,
+                memory_regions_log: 12,
+                doorbell_pages_log: 6,
+            },
+        }
+    }
+
+    /// The card's Verilog. Its register `rtl_hash` holds a hash of the text with that register zero.
     ///
     /// # Errors
     /// When a block cannot be emitted faithfully.
     pub fn emit(self) -> Result<Rtl, EmitError> {
+        let unnamed = self.emit_with(0)?;
+        self.emit_with(fnv_1a(unnamed.text.as_bytes()))
+    }
+
+    fn emit_with(self, rtl_hash: u64) -> Result<Rtl, EmitError> {
+        let facts = self.facts(rtl_hash);
+        // Datapath; logs of queue pairs, CQs, regions, doorbell pages, units of push windows; log of the copy buffer's beats.
         match self {
-            Self::TenGig => emit(self.top(), Nic::<64, 8>::default),
-            Self::HundredGig => emit(self.top(), Nic::<512, 64>::default),
+            Self::TenGig => emit(self.top(), || Nic::<64, 8, 8, 8, 10, 4, 8, 11>::new(&facts)),
+            Self::HundredGig => emit(self.top(), || Nic::<512, 64, 10, 10, 12, 6, 10, 8>::new(&facts)),
         }
+    }
+
+    fn facts(self, rtl_hash: u64) -> Facts {
+        let capacity = self.capacity();
+        let push = compose(&capabilities::FEATURES, "push");
+        Facts {
+            data_bits: u32::try_from(self.data_bits()).expect("a few hundred"),
+            clock_khz: self.clock_khz(),
+            queue_pairs: 1 << capacity.queue_pairs_log,
+            completion_queues: 1 << capacity.completion_queues_log,
+            memory_regions: 1 << capacity.memory_regions_log,
+            doorbell_pages: 1 << capacity.doorbell_pages_log,
+            features: push,
+            rtl_hash,
+            ..Facts::default()
+        }
+    }
+}
+
+/// The register's value with one of its flags set.
+fn compose(reg: &Reg, flag: &str) -> u32 {
+    let entry = reg.fields.iter().find(|entry| entry.name == flag);
+    1 << entry.unwrap_or_else(|| panic!("register {} has no part {flag}", reg.name)).field.offset()
+}
+
+/// A hash that anybody can compute with a few lines: Fowler, Noll and Vo, 64 bits.
+fn fnv_1a(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        assert_eq!((fnv_1a(b""), fnv_1a(b"foobar")), (0xcbf2_9ce4_8422_2325, 0x8594_4171_f739_67e8));
+    }
+
+    #[test]
+    fn the_text_names_itself() {
+        let rtl = Profile::TenGig.emit().expect("the card can be emitted");
+        let unnamed = Profile::TenGig.emit_with(0).expect("the card can be emitted");
+        let hash = format!("{:x}", fnv_1a(unnamed.text.as_bytes()));
+        assert!(rtl.text.contains(&hash) && !unnamed.text.contains(&hash));
     }
 }

@@ -1,114 +1,217 @@
-//! Puts a [`Port`] at the far end of a model's AXI channels: the streams `aw`, `w`, `b`, `ar` and `r` of a bench.
+//! Connects the host to the pins of a card: the five channels of its AXI4 manager, the five of its AXI4-Lite subordinate,
+//! and its interrupts.
 
-use stroma_hw::host::axi::{ReadAddress, ReadBeat, WriteAddress, WriteBeat, WriteResponse};
-use stroma_hw::pack::Packed;
-use stroma_verilate::{Bench, Error, Pause, SinkId, SourceId};
+use stroma_verilate::{Bench, Error, Pause, SinkId, SourceId, StreamPorts};
 
+use super::bars::{Access, Bars};
 use super::port::Port;
 
-/// The write side of a `D`-bit port, attached.
-pub struct Writes<const D: usize, const K: usize> {
-    aw: SinkId,
-    w: SinkId,
-    b: SourceId,
+/// What a card did, or what was done to it, in one cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A BAR access arrived.
+    Bar(Access),
+    /// The card asked for a burst.
+    Read {
+        /// Of its first byte.
+        address: u64,
+        /// Beats.
+        beats: u64,
+    },
+    /// The card sent a write's address.
+    Write {
+        /// Of its first byte.
+        address: u64,
+        /// Beats.
+        beats: u64,
+    },
+    /// The card sent a beat of write data.
+    Data {
+        /// It was the last of its burst.
+        last: bool,
+    },
+    /// The card raised an interrupt.
+    Interrupt {
+        /// The vector.
+        vector: u8,
+    },
 }
 
-/// The read side of a `D`-bit port, attached.
-pub struct Reads<const D: usize> {
-    ar: SinkId,
-    r: SourceId,
-}
-
-/// Never ready.
-fn held() -> Pause {
-    Pause::Script(vec![true])
+/// The pins of a card towards its host, attached.
+pub struct Pins {
+    beat_words: usize,
+    host_aw: SinkId,
+    host_w: SinkId,
+    host_b: SourceId,
+    host_ar: SinkId,
+    host_r: SourceId,
+    bar_aw: SourceId,
+    bar_w: SourceId,
+    bar_b: SinkId,
+    bar_ar: SourceId,
+    bar_r: SinkId,
+    irq: SinkId,
+    stores: u64,
+    loads: u64,
 }
 
 fn ready_if(takes: bool) -> Pause {
-    if takes { Pause::None } else { held() }
+    if takes { Pause::None } else { Pause::Always }
 }
 
-fn bytes<const D: usize>(data: rust_hdl::prelude::Bits<D>) -> Vec<u8> {
-    data.to_words().into_iter().flat_map(u32::to_le_bytes).collect()
+fn wide(words: &[u32]) -> u64 {
+    words.iter().rev().fold(0, |value, word| value << 32 | u64::from(*word))
 }
 
-impl<const D: usize, const K: usize> Writes<D, K> {
-    /// Finds the channels `aw`, `w` and `b` of the bench's model.
+fn halves(value: u64) -> [u32; 2] {
+    [value & u64::from(u32::MAX), value >> 32].map(|half| u32::try_from(half).expect("32 bits"))
+}
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn byte(word: u32) -> u8 {
+    word.to_le_bytes()[0]
+}
+
+impl Pins {
+    /// Finds the pins of a card with a datapath of `data_bits`.
     ///
     /// # Errors
     /// When one of them is missing.
-    pub fn attach(bench: &mut Bench) -> Result<Self, Error> {
-        Ok(Self { aw: bench.sink("aw")?, w: bench.sink("w")?, b: bench.source("b")? })
+    pub fn attach(bench: &mut Bench, data_bits: usize) -> Result<Self, Error> {
+        let channel = |bench: &Bench, name: &str, payload: &[&str]| -> Result<StreamPorts, Error> {
+            let port = |role: &str| bench.model().port(&format!("{name}{role}"));
+            let payload = payload.iter().map(|role| port(role)).collect::<Result<_, _>>()?;
+            Ok(StreamPorts { name: name.to_owned(), valid: port("valid")?, ready: port("ready")?, payload })
+        };
+        let host_aw = channel(bench, "m_axi_aw", &["addr", "len"])?;
+        let host_w = channel(bench, "m_axi_w", &["data", "strb", "last"])?;
+        let host_b = channel(bench, "m_axi_b", &["resp"])?;
+        let host_ar = channel(bench, "m_axi_ar", &["addr", "len", "id"])?;
+        let host_r = channel(bench, "m_axi_r", &["data", "id", "resp", "last"])?;
+        let bar_aw = channel(bench, "s_axil_aw", &["addr"])?;
+        let bar_w = channel(bench, "s_axil_w", &["data", "strb"])?;
+        let bar_b = channel(bench, "s_axil_b", &["resp"])?;
+        let bar_ar = channel(bench, "s_axil_ar", &["addr"])?;
+        let bar_r = channel(bench, "s_axil_r", &["data", "resp"])?;
+        let irq = channel(bench, "irq_", &["vector"])?;
+        Ok(Self {
+            beat_words: data_bits / 32,
+            host_aw: bench.sink_on(host_aw),
+            host_w: bench.sink_on(host_w),
+            host_b: bench.source_on(host_b),
+            host_ar: bench.sink_on(host_ar),
+            host_r: bench.source_on(host_r),
+            bar_aw: bench.source_on(bar_aw),
+            bar_w: bench.source_on(bar_w),
+            bar_b: bench.sink_on(bar_b),
+            bar_ar: bench.source_on(bar_ar),
+            bar_r: bench.sink_on(bar_r),
+            irq: bench.sink_on(irq),
+            stores: 0,
+            loads: 0,
+        })
     }
 
-    /// Before a cycle: what the host can take in it.
-    pub fn before(&self, bench: &mut Bench, port: &mut Port) {
-        let now = bench.cycle();
-        bench[self.aw].pause(ready_if(port.takes_write()));
-        bench[self.w].pause(ready_if(port.takes_data(now)));
-        if let Some(resp) = port.write_response(now) {
-            bench[self.b].send(WriteResponse { resp: u64::from(resp).into() }.to_words());
-        }
+    /// The streams that the card gives.
+    pub(crate) fn sinks(&self) -> [SinkId; 6] {
+        [self.host_aw, self.host_w, self.host_ar, self.bar_b, self.bar_r, self.irq]
     }
 
-    /// After it: what the host has taken.
-    ///
-    /// # Panics
-    /// When the model breaks the port's contract.
-    pub fn after(&self, bench: &mut Bench, port: &mut Port) {
-        let now = bench.cycle() - 1;
-        for words in bench[self.aw].take() {
-            let burst = WriteAddress::from_words(&words);
-            port.write(burst.addr.to_u64(), burst.len.to_u64() + 1);
+    /// Forgets accesses that were under way when the card was reset.
+    pub(crate) fn reset(&mut self, bench: &mut Bench) {
+        (self.stores, self.loads) = (0, 0);
+        for sink in self.sinks() {
+            bench[sink].take();
         }
-        for words in bench[self.w].take() {
-            let beat = WriteBeat::<D, K>::from_words(&words);
-            let strobe: u128 =
-                num_bigint::BigUint::from(beat.strb).try_into().expect("at most 64 bytes a beat");
-            port.write_data(now, &bytes(beat.data), u64::try_from(strobe).expect("64 bits"), beat.last);
-        }
-    }
-}
-
-impl<const D: usize> Reads<D> {
-    /// Finds the channels `ar` and `r` of the bench's model.
-    ///
-    /// # Errors
-    /// When one of them is missing.
-    pub fn attach(bench: &mut Bench) -> Result<Self, Error> {
-        Ok(Self { ar: bench.sink("ar")?, r: bench.source("r")? })
     }
 
     /// Before a cycle: what the host can take in it, and what it has to give.
-    pub fn before(&self, bench: &mut Bench, port: &mut Port) {
+    pub(crate) fn before(
+        &mut self,
+        bench: &mut Bench,
+        port: &mut Port,
+        bars: &mut Bars,
+        note: &mut impl FnMut(Event),
+    ) {
         let now = bench.cycle();
-        bench[self.ar].pause(ready_if(port.takes_read()));
-        if bench[self.r].is_empty()
+        bench[self.host_aw].pause(ready_if(port.takes_write()));
+        bench[self.host_w].pause(ready_if(port.takes_data(now)));
+        bench[self.host_ar].pause(ready_if(port.takes_read()));
+        if let Some(response) = port.write_response(now) {
+            bench[self.host_b].send([u32::from(response)]);
+        }
+        if bench[self.host_r].is_empty()
             && let Some(beat) = port.read_data(now)
         {
-            let payload = ReadBeat::<D> {
-                data: num_bigint::BigUint::from_bytes_le(&beat.data).into(),
-                id: u64::from(beat.id).into(),
-                resp: u64::from(beat.response).into(),
-                last: beat.last,
-            };
-            bench[self.r].send(payload.to_words());
+            let data = beat
+                .data
+                .chunks_exact(4)
+                .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+            let mut words: Vec<u32> = data.collect();
+            words.extend([u32::from(beat.id), u32::from(beat.response), u32::from(beat.last)]);
+            bench[self.host_r].send(words);
+        }
+        // One access at a time, so that a load finds every store before it.
+        if self.stores + self.loads == 0
+            && let Some(access) = bars.arrived(now)
+        {
+            note(Event::Bar(access));
+            let pin = |address: u64| [u32::try_from(address).expect("the register space is small")];
+            match access {
+                Access::Store { address, data, strobe } => {
+                    self.stores += 1;
+                    bench[self.bar_aw].send(pin(address));
+                    let [low, high] = halves(data);
+                    bench[self.bar_w].send([low, high, u32::from(strobe)]);
+                }
+                Access::Load { address } => {
+                    self.loads += 1;
+                    bench[self.bar_ar].send(pin(address));
+                }
+            }
         }
     }
 
     /// After it: what the host has taken.
     ///
     /// # Panics
-    /// When the model breaks the port's contract.
-    pub fn after(&self, bench: &mut Bench, port: &mut Port) {
+    /// When the card breaks the contract of its ports.
+    pub(crate) fn after(
+        &mut self,
+        bench: &mut Bench,
+        port: &mut Port,
+        bars: &mut Bars,
+        note: &mut impl FnMut(Event),
+    ) {
         let now = bench.cycle() - 1;
-        for words in bench[self.ar].take() {
-            let burst = ReadAddress::from_words(&words);
-            let id = u8::try_from(burst.id.to_u64()).expect("six bits");
-            port.read(now, burst.addr.to_u64(), burst.len.to_u64() + 1, id);
+        for words in bench[self.host_aw].take() {
+            let (address, beats) = (wide(&words[..2]), u64::from(words[2]) + 1);
+            note(Event::Write { address, beats });
+            port.write(address, beats);
+        }
+        for words in bench[self.host_w].take() {
+            let (data, rest) = words.split_at(self.beat_words);
+            let (strobe, last) = rest.split_at(rest.len() - 1);
+            note(Event::Data { last: last[0] == 1 });
+            port.write_data(now, &bytes(data), wide(strobe), last[0] == 1);
+        }
+        for words in bench[self.host_ar].take() {
+            let (address, beats) = (wide(&words[..2]), u64::from(words[2]) + 1);
+            note(Event::Read { address, beats });
+            port.read(now, address, beats, byte(words[3]));
+        }
+        for _ in bench[self.bar_b].take() {
+            self.stores -= 1;
+        }
+        for words in bench[self.bar_r].take() {
+            self.loads -= 1;
+            bars.answer(now, wide(&words[..2]));
+        }
+        for words in bench[self.irq].take() {
+            note(Event::Interrupt { vector: byte(words[0]) });
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

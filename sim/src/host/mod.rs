@@ -1,10 +1,11 @@
-//! The host as the card sees it over PCIe: memory behind an IOMMU, with latency, bandwidth and limits.
+//! The host as the card sees it over PCIe: memory behind an IOMMU, BAR accesses and interrupts, with latency, bandwidth and
+//! limits.
 //!
-//! [`memory`] holds the bytes, [`iommu`] decides which of them the card may reach, [`timing`] says how long everything
-//! takes, and [`port`] joins them into the far end of the card's AXI4 manager.
+//! [`iommu`] decides which memory the card may reach, [`timing`] says how long everything takes, [`port`] is the far end of
+//! the card's AXI4 manager, [`bars`] the near end of its registers, and [`attach`] connects both to the card's pins.
 
 pub mod attach;
+pub mod bars;
 pub mod iommu;
-pub mod memory;
 pub mod port;
 pub mod timing;

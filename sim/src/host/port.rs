@@ -10,8 +10,7 @@ use std::collections::VecDeque;
 
 use stroma_verilate::SplitMix64;
 
-use super::iommu::{Access, Iommu};
-use super::memory::Memory;
+use super::iommu::Iommu;
 use super::timing::Timing;
 
 /// AXI's answer to an access that went well.
@@ -36,10 +35,11 @@ pub struct ReadBeat {
 
 struct Write {
     start: u64,
-    beats: u64,
     beats_left: u64,
-    /// What to store, by distance from the start.
-    bytes: Vec<(u64, u8)>,
+    /// What to store: runs of bytes, by distance from the start.
+    runs: Vec<(u64, Vec<u8>)>,
+    /// Bytes of the beats that came.
+    length: u64,
     due: Option<u64>,
     response: Option<u8>,
 }
@@ -55,9 +55,7 @@ struct Read {
 
 /// Host memory behind an IOMMU and a link, as one card sees it.
 pub struct Port {
-    /// What the host holds.
-    pub memory: Memory,
-    /// What of it the card may reach.
+    /// What of the host's memory the card may reach.
     pub iommu: Iommu,
     timing: Timing,
     beat_bytes: u64,
@@ -67,6 +65,7 @@ pub struct Port {
     random: SplitMix64,
     writes: VecDeque<Write>,
     reads: Vec<Read>,
+    visible: u64,
 }
 
 /// One direction of the link: how much it may still carry.
@@ -94,7 +93,6 @@ impl Port {
     pub fn new(timing: Timing, data_bits: usize, clock_khz: u32, seed: u64) -> Self {
         let link = Link { bytes_per_mebicycle: timing.bytes_per_mebicycle(clock_khz), taken_until: 0 };
         Self {
-            memory: Memory::default(),
             iommu: Iommu::default(),
             timing,
             beat_bytes: data_bits as u64 / 8,
@@ -104,7 +102,29 @@ impl Port {
             random: SplitMix64::new(seed),
             writes: VecDeque::new(),
             reads: Vec::new(),
+            visible: 0,
         }
+    }
+
+    /// Forgets what is under way, as a reset of the bridge does.
+    pub fn reset(&mut self) {
+        self.writes.clear();
+        self.reads.clear();
+    }
+
+    /// Writes that have become visible since the port was made.
+    #[must_use]
+    pub fn visible(&self) -> u64 {
+        self.visible
+    }
+
+    /// The first cycle from `now` on in which something is answered or becomes visible; `None` when nothing is under way
+    /// but what waits for the card.
+    #[must_use]
+    pub fn next_due(&self, now: u64) -> Option<u64> {
+        let writes = self.writes.iter().filter_map(|write| write.due);
+        let reads = self.reads.iter().map(|read| if read.data.is_some() { read.due } else { read.sample_at });
+        writes.chain(reads).min().map(|due| due.max(now))
     }
 
     /// Is there room for another read?
@@ -147,9 +167,9 @@ impl Port {
         assert!(self.takes_write(), "a write beyond the {} in flight", self.timing.writes);
         self.writes.push_back(Write {
             start: address,
-            beats,
             beats_left: beats,
-            bytes: Vec::new(),
+            runs: Vec::new(),
+            length: 0,
             due: None,
             response: None,
         });
@@ -171,9 +191,23 @@ impl Port {
         let write = self.writes.iter_mut().find(|write| write.due.is_none());
         let write = write.expect("write data follows its address");
         self.link[0].carry(now, self.beat_bytes);
-        let written = (0_u64..).zip(data).filter(|(at, _)| strobe >> at & 1 == 1);
-        let offset = (write.beats - write.beats_left) * self.beat_bytes;
-        write.bytes.extend(written.map(|(at, byte)| (offset + at, *byte)));
+        let mut at = 0;
+        while at < data.len() {
+            let is_written = strobe >> at & 1 == 1;
+            let end =
+                (at..data.len()).find(|next| (strobe >> next & 1 == 1) != is_written).unwrap_or(data.len());
+            if is_written {
+                let place = write.length + at as u64;
+                match write.runs.last_mut() {
+                    Some((start, run)) if *start + run.len() as u64 == place => {
+                        run.extend_from_slice(&data[at..end])
+                    }
+                    _ => write.runs.push((place, data[at..end].to_vec())),
+                }
+            }
+            at = end;
+        }
+        write.length += self.beat_bytes;
         write.beats_left -= 1;
         assert_eq!(last, write.beats_left == 0, "`last` marks the last beat of a burst");
         if last {
@@ -187,20 +221,18 @@ impl Port {
             |write: &&mut Write| write.response.is_none() && write.due.is_some_and(|due| due <= now);
         for write in self.writes.iter_mut().filter(visible) {
             // A burst stays inside a page, so all of it is let through or nothing.
-            let Some(start) = self.iommu.translate(write.start, Access::Write) else {
-                write.response = Some(SLAVE_ERROR);
-                continue;
-            };
-            for (offset, byte) in &write.bytes {
-                self.memory.set_byte(start + offset, *byte);
+            let mut is_let_through = true;
+            for (offset, run) in &write.runs {
+                is_let_through = is_let_through && self.iommu.write(write.start + offset, run);
             }
-            write.response = Some(OKAY);
+            write.response = Some(if is_let_through { OKAY } else { SLAVE_ERROR });
+            self.visible += 1;
         }
         let beat = usize::try_from(self.beat_bytes).expect("a beat is small");
         for read in self.reads.iter_mut().filter(|read| read.sample_at <= now && read.data.is_none()) {
             let length = beat * usize::try_from(read.beats_left).expect("a burst is short");
-            let (bytes, response) = match self.iommu.translate(read.address, Access::Read) {
-                Some(address) => (self.memory.read(address, length), OKAY),
+            let (bytes, response) = match self.iommu.read(read.address, length) {
+                Some(bytes) => (bytes, OKAY),
                 None => (vec![0; length], SLAVE_ERROR),
             };
             read.data = Some(bytes.chunks(beat).map(|chunk| (chunk.to_vec(), response)).collect());

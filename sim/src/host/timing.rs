@@ -15,13 +15,28 @@ pub struct Timing {
     pub writes: usize,
     /// Payload the link carries each way, in megabits a second.
     pub megabits: u32,
+    /// From a store to a BAR to its arrival at the card, in nanoseconds.
+    pub store_ns: u32,
+    /// What a store of eight bytes to a BAR costs the processor, in nanoseconds: 256 bytes of a push take 32 of them.
+    pub store_cost_ns: u32,
+    /// From a load of a BAR to its value, in nanoseconds.
+    pub load_ns: u32,
 }
 
 impl Timing {
     /// PCIe generation 3, sixteen lanes, behind AMD's AXI bridge: 126 Gb/s of symbols, of which packets of 256 bytes with
     /// 24 bytes around each leave 115 for payload.
-    pub const ALVEO_GEN3X16: Self =
-        Self { name: "alveo-gen3x16", read_ns: 900, write_ns: 450, reads: 32, writes: 32, megabits: 115_200 };
+    pub const ALVEO_GEN3X16: Self = Self {
+        name: "alveo-gen3x16",
+        read_ns: 900,
+        write_ns: 450,
+        reads: 32,
+        writes: 32,
+        megabits: 115_200,
+        store_ns: 350,
+        store_cost_ns: 8,
+        load_ns: 900,
+    };
 
     /// A duration in whole cycles of a clock, rounded up.
     #[must_use]

@@ -112,6 +112,12 @@ impl Bench {
         }
     }
 
+    /// Lets time pass in which the module does nothing: cycles are counted, and not evaluated.
+    pub fn skip(&mut self, cycles: u64) {
+        self.model.advance(2 * cycles);
+        self.cycle += cycles;
+    }
+
     /// Steps until `done`; how many cycles that took.
     ///
     /// # Errors
@@ -126,9 +132,22 @@ impl Bench {
         if done(self) {
             return Ok(limit);
         }
+        Err(self.stuck(limit))
+    }
+
+    /// What to say when nothing has come of `limit` cycles: the state of every stream.
+    #[must_use]
+    pub fn stuck(&self, limit: u64) -> Error {
         let sources = self.sources.iter().map(|source| source.state(&self.model));
         let streams = sources.chain(self.sinks.iter().map(|sink| sink.state(&self.model))).collect();
-        Err(Error::Stuck { cycle: self.cycle, limit, streams })
+        Error::Stuck { cycle: self.cycle, limit, streams }
+    }
+
+    /// Takes back every beat queued and not yet taken by the module, for a reset of all around it.
+    pub fn clear(&mut self) {
+        for source in &mut self.sources {
+            source.clear();
+        }
     }
 
     /// Has every source been emptied?

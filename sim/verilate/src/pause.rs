@@ -8,6 +8,8 @@ pub enum Pause {
     /// Never.
     #[default]
     None,
+    /// In all cycles: blocks a stream for good.
+    Always,
     /// In every n-th cycle; n is at least 2.
     Every(u64),
     /// In a given share of cycles, at random.
@@ -32,12 +34,12 @@ impl Pause {
     /// Is this cycle a pause?
     ///
     /// # Panics
-    /// When the pattern would never let anything move (a script of nothing but pauses is trusted: it
-    /// is how a test blocks a stream for good).
+    /// When the pattern would never let anything move and does not say so in its name.
     #[must_use]
     pub fn at(&self, cycle: u64) -> bool {
         match self {
             Self::None => false,
+            Self::Always => true,
             Self::Every(n) => {
                 assert!(*n >= 2, "Pause::Every({n}) would never move");
                 cycle % n == n - 1
@@ -70,6 +72,7 @@ mod tests {
     fn patterns_have_their_shape() {
         let cases = [
             (Pause::None, "########"),
+            (Pause::Always, "--------"),
             (Pause::Every(3), "##-##-##"),
             (Pause::Burst { go: 3, pause: 2 }, "###--###"),
             (Pause::Script(vec![true, false, false]), "-##-##-#"),

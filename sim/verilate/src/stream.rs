@@ -114,6 +114,11 @@ impl Source {
         self.queue.is_empty()
     }
 
+    /// Forgets what is queued; only before a reset, for a beat may be on offer.
+    pub(crate) fn clear(&mut self) {
+        self.queue.clear();
+    }
+
     /// Withdraws the offer, which only a reset may do; the beat stays in the queue.
     pub(crate) fn rest(&mut self, model: &mut Model) {
         self.is_offering = false;

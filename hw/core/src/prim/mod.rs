@@ -4,6 +4,9 @@ pub mod model;
 pub mod reg;
 pub mod sync2;
 
+pub mod colours;
+pub mod pulses;
+
 pub mod linear;
 pub mod mul;
 pub mod ram;
@@ -29,6 +32,7 @@ pub mod arbiter;
 pub mod reverse;
 
 pub mod insert;
+pub mod narrow;
 pub mod strip;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The tables in the differential suite: their blocks mean the same in Rust and in Verilog.
 
-use super::{access, lookup, maintain, memory_keys, mmu, order, pages, tlb, walker};
+use super::{access, lookup, maintain, memory_keys, mmu, order, pages, queue_pairs, regions, tlb, walker};
 use crate::verilog::Style;
 use crate::verilog::differential::{Case, differential, run};
 
@@ -116,6 +116,101 @@ fn joined() -> Vec<Case> {
             ]
         ),
     ]
+}
+
+/// The parts of the owners.
+fn owners_parts() -> Vec<Case> {
+    vec![
+        differential!(
+            "transitions",
+            queue_pairs::transitions::Transitions::default,
+            [kind, from, to, attributes]
+        ),
+        differential!("queue_pair_creation", queue_pairs::creation::Creation::<3, 2>::default, [body]),
+        differential!(
+            "modification",
+            queue_pairs::modification::Modification::default,
+            [present, body, attributes]
+        ),
+        differential!(
+            "queue_pair_judge",
+            queue_pairs::judge::Judge::<3, 2>::default,
+            clock,
+            [verb, attributes, body, present, beyond]
+        ),
+        differential!(
+            "queue_pair_tables",
+            queue_pairs::tables::Tables::<3>::default,
+            clock,
+            [read, index, write, write_index, write_body, row_enable, row_index]
+        ),
+        differential!(
+            "failures",
+            queue_pairs::failures::Failures::<3>::default,
+            clock,
+            [error.payload, error.valid, event.ready, open, body]
+        ),
+        differential!("region_creation", regions::creation::Creation::default, clock, [body]),
+        differential!(
+            "region_judge",
+            regions::judge::Judge::default,
+            clock,
+            [verb, attributes, body, exists, beyond]
+        ),
+        differential!(
+            "region_table",
+            regions::table::Table::<3>::default,
+            clock,
+            [read, index, write, write_index, write_kept]
+        ),
+    ]
+}
+
+/// The owners.
+fn owners() -> Vec<Case> {
+    vec![
+        differential!(
+            "queue_pairs",
+            queue_pairs::QueuePairs::<3, 3, 2>::default,
+            clock,
+            [
+                command.payload,
+                command.valid,
+                reply.ready,
+                error.payload,
+                error.valid,
+                event.ready,
+                row_enable,
+                row_index,
+                change.ready,
+                drained
+            ]
+        ),
+        differential!(
+            "regions",
+            regions::Regions::<3>::default,
+            clock,
+            [
+                command.payload,
+                command.valid,
+                reply.ready,
+                row.ready,
+                invalidate.ready,
+                done.payload,
+                done.valid,
+                drained,
+                settled
+            ]
+        ),
+    ]
+}
+
+#[test]
+fn rust_and_verilog_agree_on_every_owner() {
+    for case in owners_parts().into_iter().chain(owners()) {
+        let name = case.name.clone();
+        run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
+    }
 }
 
 #[test]

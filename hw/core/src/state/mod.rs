@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod command;
+pub mod completion_queues;
 #[cfg(test)]
 mod differential;
 pub mod lookup;
@@ -10,6 +11,9 @@ pub mod memory_keys;
 pub mod mmu;
 pub mod order;
 pub mod pages;
+pub mod queue_pairs;
+pub mod regions;
+pub mod tables;
 pub mod tlb;
 pub mod tlb_way;
 pub mod walker;

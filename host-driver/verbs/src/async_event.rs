@@ -1,0 +1,54 @@
+//! Events that belong to no completion queue.
+
+use stroma_abi::desc::{Eqe, Event, Status};
+
+/// What happened on the card, completions apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AsyncEvent {
+    /// A completion queue was full when a completion came. Its queue pairs are in error.
+    CqOverflow {
+        /// The completion queue.
+        completion_queue: u32,
+    },
+    /// A queue pair went into error without a request to tell it.
+    QueuePairError {
+        /// The queue pair.
+        queue_pair: u32,
+        /// Why; `None` for a code this driver does not know.
+        status: Option<Status>,
+    },
+    /// The link went up or down.
+    Port {
+        /// It is up.
+        is_up: bool,
+    },
+    /// A DMA of the card itself failed.
+    CardError {
+        /// The address.
+        address: u64,
+    },
+    /// Events were lost: any queue may have something new, and has been announced.
+    Lost,
+    /// An event that this driver does not know or cannot use yet.
+    Other {
+        /// Its code.
+        kind: u8,
+        /// The object it is about.
+        object: u32,
+    },
+}
+
+impl AsyncEvent {
+    pub(crate) fn new(entry: &Eqe) -> Self {
+        match Event::from_code(entry.kind) {
+            Some(Event::CqOverflow) => Self::CqOverflow { completion_queue: entry.object },
+            Some(Event::QueuePairError) => {
+                Self::QueuePairError { queue_pair: entry.object, status: Status::from_code(entry.subkind) }
+            }
+            Some(Event::Port) => Self::Port { is_up: entry.subkind == 1 },
+            Some(Event::CardError) => Self::CardError { address: entry.data },
+            _ => Self::Other { kind: entry.kind, object: entry.object },
+        }
+    }
+}

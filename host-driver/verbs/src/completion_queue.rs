@@ -1,0 +1,184 @@
+//! Completion queues: what became of requests, in the order in which it became so.
+
+mod builder;
+
+pub use builder::CompletionQueueBuilder;
+pub(crate) use builder::log_of;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use stroma_abi::desc::Cqe;
+
+use crate::{
+    CompletionChannel, Device, DoorbellPage, Error, Result, WorkCompletion,
+    entries::Entries,
+    lock,
+    object::Object,
+    send_queue::SendQueue,
+    work_completion::{bad, understand},
+};
+
+/// Entries taken from the ring before its doorbell is rung.
+const CHUNK: usize = 16;
+/// What the doorbell's `arm` may ask for.
+const ARM_NONE: u64 = 0;
+const ARM_NEXT: u64 = 1;
+const ARM_SOLICITED: u64 = 2;
+
+/// A completion queue.
+#[derive(Debug)]
+pub struct CompletionQueue {
+    state: Mutex<State>,
+    object: Object,
+    page: Arc<DoorbellPage>,
+    channel: Option<Arc<CompletionChannel>>,
+}
+
+/// The ring, and what was read from it and not yet polled.
+#[derive(Debug)]
+pub(crate) struct State {
+    ring: Entries<{ Cqe::LEN }>,
+    found: VecDeque<WorkCompletion>,
+    failed: Option<Error>,
+    send_queues: HashMap<u32, Arc<SendQueue>>,
+}
+
+impl CompletionQueue {
+    /// Number of the queue.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.object.number()
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        self.object.device()
+    }
+
+    /// Entries the ring has. One completion more than that is lost, and its queue pair goes into error.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        lock(&self.state).ring.ring().size() as usize
+    }
+
+    /// Takes completions, as many as there are and `completions` has room for. The result says how many.
+    ///
+    /// # Errors
+    /// When the card cannot be reached, or has written an entry that makes no sense ([`Error::BadCompletion`]); the
+    /// entry is skipped then, and none is lost.
+    pub fn poll(&self, completions: &mut [WorkCompletion]) -> Result<usize> {
+        let mut state = lock(&self.state);
+        let mut count = 0;
+        while count < completions.len() {
+            if let Some(completion) = state.found.pop_front() {
+                completions[count] = completion;
+                count += 1;
+            } else if !self.read(&mut state, completions.len() - count)? {
+                break;
+            }
+        }
+        if count == 0
+            && let Some(error) = state.failed.take()
+        {
+            return Err(error);
+        }
+        drop(state);
+        if count == 0 {
+            self.device().card().backend().idle();
+        }
+        Ok(count)
+    }
+
+    /// Asks for one event on the channel: at the next completion, or, with `solicited_only`, at the next that was
+    /// solicited or failed. Completions that wait already give the event at once.
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    pub fn request_notify(&self, solicited_only: bool) -> Result<()> {
+        let state = lock(&self.state);
+        let arm = if solicited_only { ARM_SOLICITED } else { ARM_NEXT };
+        self.page.completion(self.number(), state.ring.ring().consumer24(), arm)?;
+        // The card believes that these were taken.
+        let has_more = !state.found.is_empty() || state.failed.is_some();
+        drop(state);
+        if has_more {
+            self.device().events().announce(self.number());
+        }
+        Ok(())
+    }
+
+    /// Reads up to `room` entries of the ring, some at a time. Was there any?
+    fn read(&self, state: &mut State, room: usize) -> Result<bool> {
+        let mut taken = [[0; Cqe::LEN]; CHUNK];
+        let mut count = 0;
+        for place in taken.iter_mut().take(room) {
+            let Some(entry) = state.ring.next() else { break };
+            *place = entry;
+            count += 1;
+        }
+        if count == 0 {
+            return Ok(false);
+        }
+        // Before the slots of their requests are free: else others could post, and overflow a ring that has room.
+        self.page.completion(self.number(), state.ring.ring().consumer24(), ARM_NONE)?;
+        for bytes in &taken[..count] {
+            let entry = Cqe::parse(bytes).expect("an entry has the length of an entry");
+            match self.resolve(state, &entry) {
+                Ok(completion) => state.found.extend(completion),
+                Err(error) => {
+                    state.failed.get_or_insert(error);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Finds the request of an entry, and frees its slots. `None` when its queue pair is gone.
+    fn resolve(&self, state: &State, entry: &Cqe) -> Result<Option<WorkCompletion>> {
+        let mut completion = understand(self.number(), entry)?;
+        let Some(queue) = state.send_queues.get(&completion.queue_pair) else { return Ok(None) };
+        let wr_id = queue.complete(entry.index, completion.status);
+        completion.wr_id = wr_id.ok_or_else(|| bad(self.number(), "not posted", entry))?;
+        Ok(Some(completion))
+    }
+
+    /// From now on, completions of this queue's requests arrive here.
+    pub(crate) fn connect(&self, queue: &Arc<SendQueue>) {
+        lock(&self.state).send_queues.insert(queue.number(), Arc::clone(queue));
+    }
+
+    /// No completion arrives any more while this is held.
+    pub(crate) fn hold(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Forgets completions of a queue pair that the card has ended or reset.
+    pub(crate) fn clean(&self, state: &mut State, queue_pair: u32) {
+        let queue = state.send_queues.remove(&queue_pair);
+        // A card that is out of reach gives no entries.
+        while self.read(state, CHUNK).unwrap_or(false) {}
+        state.found.retain(|completion| completion.queue_pair != queue_pair);
+        state.send_queues.extend(queue.map(|queue| (queue_pair, queue)));
+    }
+
+    pub(crate) fn disconnect(&self, queue_pair: u32) {
+        let mut state = lock(&self.state);
+        self.clean(&mut state, queue_pair);
+        state.send_queues.remove(&queue_pair);
+    }
+}
+
+impl Drop for CompletionQueue {
+    fn drop(&mut self) {
+        // What it failed with is dealt with by the object. Its number stays taken until the channel has forgotten it.
+        let number = self.number();
+        let _ = self.object.destroy();
+        if self.channel.is_some() {
+            self.device().events().disconnect(number);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What can go wrong, with the operation and its values.
+
+use std::time::Duration;
+
+use stroma_abi::desc::{CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Verb, WqeError};
+
+/// The crate's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// What happened below: registers, memory, interrupts.
+    #[error(transparent)]
+    Device(#[from] stroma_device::Error),
+    /// The card refused a command.
+    #[error("{verb:?} of {kind:?} {number}: the card says {status:?}{}", .field.map(|name| format!(" in field `{name}`")).unwrap_or_default())]
+    CommandRefused {
+        /// What was asked.
+        verb: Verb,
+        /// Of which kind of object.
+        kind: ObjectKind,
+        /// Of which one.
+        number: u32,
+        /// The card's answer.
+        status: CommandStatus,
+        /// The field it did not like, when it named one.
+        field: Option<&'static str>,
+    },
+    /// The card did not answer a command.
+    #[error("{verb:?} of {kind:?} {number}: no answer after {waited:?}")]
+    CommandTimedOut {
+        /// What was asked.
+        verb: Verb,
+        /// Of which kind of object.
+        kind: ObjectKind,
+        /// Of which one.
+        number: u32,
+        /// Time waited.
+        waited: Duration,
+    },
+    /// An answer to another command, or with a status that does not exist.
+    #[error(
+        "{verb:?} of {kind:?} {number}: the answer has status {status}, token {token} instead of {expected}"
+    )]
+    BadReply {
+        /// What was asked.
+        verb: Verb,
+        /// Of which kind of object.
+        kind: ObjectKind,
+        /// Of which one.
+        number: u32,
+        /// Code of the answer's status.
+        status: u16,
+        /// The answer's token.
+        token: u16,
+        /// The command's token.
+        expected: u16,
+    },
+    /// The card has no more of these.
+    #[error("all {capacity} {what} are in use")]
+    NoneLeft {
+        /// What was asked for.
+        what: &'static str,
+        /// How many there are.
+        capacity: u32,
+    },
+    /// No room in the card's address space.
+    #[error("no {len:#x} free bytes in the card's address space")]
+    NoAddresses {
+        /// Bytes asked for.
+        len: usize,
+    },
+    /// A queue larger than the card's.
+    #[error("{what} of {asked}: at most {max} are possible")]
+    TooLarge {
+        /// What was asked for.
+        what: &'static str,
+        /// How many.
+        asked: usize,
+        /// How many can be had.
+        max: usize,
+    },
+    /// Objects of two cards in one operation.
+    #[error("{what} belongs to another device")]
+    OtherDevice {
+        /// The object.
+        what: &'static str,
+    },
+    /// Rights that make no sense alone.
+    #[error("access {access:#04x}: who lets peers write or apply atomics must allow local writes, too")]
+    BadAccess {
+        /// The rights asked for.
+        access: u8,
+    },
+    /// A range behind the end of a region, or of the memory it is to be made of.
+    #[error("{len:#x} bytes from {offset:#x} on of {of}, which has {size:#x}")]
+    OutsideRange {
+        /// First byte.
+        offset: usize,
+        /// Bytes.
+        len: usize,
+        /// Of what.
+        of: &'static str,
+        /// Bytes it has.
+        size: usize,
+    },
+    /// A change of state that does not exist, or lacks attributes, or has too many.
+    #[error("queue pair {number} ({kind:?}): {from:?} to {to:?} {}", explain(*.is_known, .missing, .forbidden))]
+    BadTransition {
+        /// The queue pair.
+        number: u32,
+        /// Its kind.
+        kind: QueuePairKind,
+        /// Present state.
+        from: QueuePairState,
+        /// State asked for.
+        to: QueuePairState,
+        /// Does the table of states have this change?
+        is_known: bool,
+        /// Attributes that must be given and were not.
+        missing: Vec<&'static str>,
+        /// Attributes that were given and may not be.
+        forbidden: Vec<&'static str>,
+    },
+    /// A value its field cannot hold.
+    #[error("`{field}` of {value:#x}: the field has {bits} bits")]
+    TooWide {
+        /// The field.
+        field: &'static str,
+        /// The value.
+        value: u128,
+        /// Bits of the field.
+        bits: usize,
+    },
+    /// Posting to a queue pair that takes no requests.
+    #[error("post to queue pair {number}: in {state:?} it takes no requests")]
+    WrongState {
+        /// The queue pair.
+        number: u32,
+        /// Its state.
+        state: QueuePairState,
+    },
+    /// The send queue is full. Slots are free again when a completion at or behind them was polled, so a request has to
+    /// be signaled every so often.
+    #[error("post to queue pair {number}: {wanted} units wanted, {room} of {size} are free")]
+    QueueFull {
+        /// The queue pair.
+        number: u32,
+        /// 64-byte units of the batch.
+        wanted: usize,
+        /// Units free.
+        room: u16,
+        /// Units of the send queue.
+        size: u16,
+    },
+    /// A request that cannot be written down.
+    #[error("request {position} of the batch: {source}")]
+    BadRequest {
+        /// Its place in the batch, from 0 on.
+        position: usize,
+        /// Why.
+        source: WqeError,
+    },
+    /// More scatter/gather entries than the card takes.
+    #[error("request {position} of the batch: {count} pieces, the card takes {max}")]
+    TooManyPieces {
+        /// Its place in the batch, from 0 on.
+        position: usize,
+        /// Pieces given.
+        count: usize,
+        /// Pieces possible.
+        max: usize,
+    },
+    /// A completion of something that was not posted: card and driver disagree.
+    #[error(
+        "completion queue {queue}: {reason} (queue pair {queue_pair}, index {index}, status {status}, op-code {opcode:#04x})"
+    )]
+    BadCompletion {
+        /// The completion queue.
+        queue: u32,
+        /// What is wrong.
+        reason: &'static str,
+        /// The entry's queue pair.
+        queue_pair: u32,
+        /// The entry's index.
+        index: u16,
+        /// The entry's status.
+        status: u8,
+        /// The entry's op-code.
+        opcode: u8,
+    },
+}
+
+fn explain(is_known: bool, missing: &[&str], forbidden: &[&str]) -> String {
+    if !is_known {
+        return "is no change of state".into();
+    }
+    let part = |word: &str, names: &[&str]| {
+        if names.is_empty() { String::new() } else { format!(" {word} {}", names.join(", ")) }
+    };
+    format!("refused:{}{}", part("lacks", missing), part("may not set", forbidden))
+}

@@ -1,0 +1,185 @@
+//! Queue pairs: where requests are posted.
+
+mod builder;
+
+pub use builder::QueuePairBuilder;
+
+use std::sync::Arc;
+
+use stroma_abi::desc::{self, CommandStatus, QueuePairKind, QueuePairState, Verb};
+
+use crate::{
+    Attributes, Batch, CompletionQueue, Device, DoorbellPage, Error, ProtectionDomain, Result,
+    object::Object, send_queue::SendQueue, work_request::Request,
+};
+
+/// A queue pair. Dropped, requests under way are finished or flushed, and their completions forgotten.
+#[derive(Debug)]
+pub struct QueuePair {
+    object: Object,
+    send: Arc<SendQueue>,
+    send_cq: Arc<CompletionQueue>,
+    receive_cq: Arc<CompletionQueue>,
+    page: Arc<DoorbellPage>,
+    domain: Arc<ProtectionDomain>,
+}
+
+impl QueuePair {
+    /// Number of the queue pair.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.object.number()
+    }
+
+    /// What it speaks.
+    #[must_use]
+    pub fn kind(&self) -> QueuePairKind {
+        self.send.kind()
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        self.object.device()
+    }
+
+    /// The protection domain.
+    #[must_use]
+    pub fn domain(&self) -> &Arc<ProtectionDomain> {
+        &self.domain
+    }
+
+    /// Where requests complete.
+    #[must_use]
+    pub fn send_cq(&self) -> &Arc<CompletionQueue> {
+        &self.send_cq
+    }
+
+    /// Where receives complete.
+    #[must_use]
+    pub fn receive_cq(&self) -> &Arc<CompletionQueue> {
+        &self.receive_cq
+    }
+
+    /// Units of the send queue.
+    #[must_use]
+    pub fn send_units(&self) -> u16 {
+        self.send.hold().size()
+    }
+
+    /// The state, as far as the driver knows: the card may have gone into error since, and [`Self::query`] asks it.
+    #[must_use]
+    pub fn state(&self) -> QueuePairState {
+        self.send.hold().state
+    }
+
+    /// Changes state and attributes.
+    ///
+    /// # Errors
+    /// [`Error::BadTransition`], before the card is asked; [`Error::TooWide`]; when the card refuses.
+    pub fn modify(&self, attributes: &Attributes) -> Result<()> {
+        // Nothing is posted and, for a reset, nothing polled meanwhile: queues are locked in this order everywhere.
+        let mut completions = self.send_cq.hold();
+        let mut send = self.send.hold();
+        let to = attributes.check(self.number(), self.kind(), send.state)?;
+        let body = attributes.body(to);
+        match self.object.command(Verb::Modify, attributes.mask(), &body.to_bytes()) {
+            Ok(_) => send.state = to,
+            Err(error) => {
+                if let Error::CommandRefused { status: CommandStatus::BadState, .. } = error {
+                    // The card has gone into error by itself.
+                    send.state = state_of(&self.ask()?, send.state);
+                }
+                return Err(error);
+            }
+        }
+        if to == QueuePairState::Reset {
+            send.restart();
+            drop(send);
+            self.send_cq.clean(&mut completions, self.number());
+        }
+        Ok(())
+    }
+
+    /// To Init, with the attributes that the kind needs.
+    ///
+    /// # Errors
+    /// As [`Self::modify`].
+    pub fn to_init(&self, attributes: Attributes) -> Result<()> {
+        self.modify(&attributes.state(QueuePairState::Init))
+    }
+
+    /// To ready-to-receive, with the attributes that the kind needs.
+    ///
+    /// # Errors
+    /// As [`Self::modify`].
+    pub fn to_rtr(&self, attributes: Attributes) -> Result<()> {
+        self.modify(&attributes.state(QueuePairState::ReadyToReceive))
+    }
+
+    /// To ready-to-send, with the attributes that the kind needs.
+    ///
+    /// # Errors
+    /// As [`Self::modify`].
+    pub fn to_rts(&self, attributes: Attributes) -> Result<()> {
+        self.modify(&attributes.state(QueuePairState::ReadyToSend))
+    }
+
+    /// From Reset to ready-to-send, for a kind that needs no attributes: Local.
+    ///
+    /// # Errors
+    /// As [`Self::modify`].
+    pub fn activate(&self) -> Result<()> {
+        self.to_init(Attributes::default())?;
+        self.to_rtr(Attributes::default())?;
+        self.to_rts(Attributes::default())
+    }
+
+    /// Back to Reset: nothing is posted, and completions not yet polled are forgotten.
+    ///
+    /// # Errors
+    /// As [`Self::modify`].
+    pub fn reset(&self) -> Result<()> {
+        self.modify(&Attributes::default().state(QueuePairState::Reset))
+    }
+
+    /// What the card knows about the queue pair.
+    ///
+    /// # Errors
+    /// When the card does not answer.
+    pub fn query(&self) -> Result<desc::QueuePair> {
+        let mut send = self.send.hold();
+        let found = self.ask()?;
+        send.state = state_of(&found, send.state);
+        Ok(found)
+    }
+
+    fn ask(&self) -> Result<desc::QueuePair> {
+        let body = self.object.command(Verb::Query, 0, &[])?;
+        Ok(desc::QueuePair::parse(&body).expect("a body is as long as a queue pair"))
+    }
+
+    /// Begins a batch of requests.
+    pub fn start(&self) -> Batch<'_> {
+        Batch::new(self)
+    }
+
+    pub(crate) fn post(&self, requests: &mut [Request], push: bool) -> Result<()> {
+        let push = push && self.device().card().features().push;
+        self.send.post(requests, &self.page, push)
+    }
+}
+
+/// The state a query shows; a code that does not exist changes nothing.
+fn state_of(found: &desc::QueuePair, known: QueuePairState) -> QueuePairState {
+    QueuePairState::from_code(found.state).unwrap_or(known)
+}
+
+impl Drop for QueuePair {
+    fn drop(&mut self) {
+        let number = self.number();
+        // What it failed with is dealt with by the object. Its number stays taken until its completions are forgotten.
+        let _ = self.object.destroy();
+        self.send_cq.disconnect(number);
+    }
+}

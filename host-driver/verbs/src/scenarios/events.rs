@@ -1,0 +1,112 @@
+//! Sleeping until there is something.
+
+use std::{sync::Arc, thread};
+
+use stroma_device::Backend;
+
+use super::{Bench, PATIENCE, SILENCE, collect};
+use crate::{CompletionChannel, CompletionQueue, QueuePair, Status};
+
+/// A channel, a completion queue on it, and a queue pair that is ready to send.
+fn listener(bench: &Bench) -> (Arc<CompletionChannel>, Arc<CompletionQueue>, QueuePair) {
+    let channel = bench.device.completion_channel();
+    let completions = bench.device.build_completion_queue(16).channel(&channel).build().unwrap();
+    let queue_pair = bench.domain.queue_pair(&completions).build().unwrap();
+    queue_pair.activate().unwrap();
+    (channel, completions, queue_pair)
+}
+
+fn nop(queue_pair: &QueuePair) {
+    queue_pair.start().signaled().nop().post().unwrap();
+}
+
+fn assert_told(channel: &CompletionChannel, completions: &Arc<CompletionQueue>) {
+    let told = channel.wait(PATIENCE).unwrap().expect("the queue has something");
+    assert!(Arc::ptr_eq(&told, completions));
+}
+
+/// One event for each request for one.
+pub fn a_channel_wakes_a_sleeper(backend: Arc<dyn Backend>) {
+    let bench = Bench::new(backend, 16, 16);
+    let (channel, completions, queue_pair) = listener(&bench);
+    for _ in 0..3 {
+        completions.request_notify(false).unwrap();
+        assert!(channel.wait(SILENCE).unwrap().is_none(), "nothing was posted");
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(|| assert_told(&channel, &completions));
+            nop(&queue_pair);
+            sleeper.join().unwrap();
+        });
+        collect(&completions, 1);
+        nop(&queue_pair);
+        collect(&completions, 1);
+        assert!(channel.wait(SILENCE).unwrap().is_none(), "nobody asked for a second event");
+    }
+}
+
+/// Who asks too late is told at once.
+pub fn a_completion_before_the_request_for_an_event_is_told(backend: Arc<dyn Backend>) {
+    let bench = Bench::new(backend, 16, 16);
+    let (channel, completions, queue_pair) = listener(&bench);
+    nop(&queue_pair);
+    nop(&queue_pair);
+    collect(&completions, 1);
+    completions.request_notify(false).unwrap();
+    assert_told(&channel, &completions);
+    collect(&completions, 1);
+
+    // Completions that the driver holds, because another queue pair ended, count as well.
+    let doomed = bench.domain.queue_pair(&completions).build().unwrap();
+    nop(&queue_pair);
+    (0..64).for_each(|_| bench.device.card().backend().idle());
+    drop(doomed);
+    completions.request_notify(false).unwrap();
+    assert_told(&channel, &completions);
+    collect(&completions, 1);
+}
+
+/// Successes give no event when only solicited ones were asked for; failures do.
+pub fn solicited_events_leave_successes_alone(backend: Arc<dyn Backend>) {
+    let bench = Bench::new(backend, 16, 16);
+    let (channel, completions, queue_pair) = listener(&bench);
+    completions.request_notify(true).unwrap();
+    nop(&queue_pair);
+    collect(&completions, 1);
+    assert!(channel.wait(SILENCE).unwrap().is_none());
+    queue_pair.start().inline_gather(&[1], 0, 0xdead_beef).post().unwrap();
+    assert_told(&channel, &completions);
+    assert_eq!(collect(&completions, 1)[0].status, Status::LocalProtection);
+}
+
+/// Two threads sleep; each is woken by its own queue alone.
+pub fn two_channels_hear_their_own_queues(backend: Arc<dyn Backend>) {
+    let bench = Bench::new(backend, 16, 16);
+    let (first, second) = (listener(&bench), listener(&bench));
+    for _ in 0..8 {
+        first.1.request_notify(false).unwrap();
+        second.1.request_notify(false).unwrap();
+        thread::scope(|scope| {
+            for (channel, completions, _) in [&first, &second] {
+                scope.spawn(|| assert_told(channel, completions));
+            }
+            nop(&second.2);
+            nop(&first.2);
+        });
+        for (channel, completions, _) in [&first, &second] {
+            collect(completions, 1);
+            assert!(channel.poll().unwrap().is_none());
+        }
+    }
+}
+
+/// More events than the queue has entries on a small card, and more than one lap.
+pub fn many_events_go_round_the_event_queue(backend: Arc<dyn Backend>) {
+    let bench = Bench::new(backend, 16, 16);
+    let (channel, completions, queue_pair) = listener(&bench);
+    for _ in 0..200 {
+        completions.request_notify(false).unwrap();
+        nop(&queue_pair);
+        assert_told(&channel, &completions);
+        collect(&completions, 1);
+    }
+}

@@ -1,0 +1,89 @@
+//! What became of a request.
+
+use stroma_abi::desc::{Cqe, Status, WorkOp};
+
+use crate::{Error, Result};
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkCompletion {
+    /// The number it was posted with.
+    pub wr_id: u64,
+    /// How it ended. Without success, only this, `wr_id`, `vendor` and `queue_pair` have a meaning.
+    pub status: Status,
+    /// Detail of an error, for people.
+    pub vendor: u8,
+    /// What it asked for.
+    pub op: WorkOp,
+    /// Bytes moved.
+    pub length: u32,
+    /// Queue pair it was posted to.
+    pub queue_pair: u32,
+    /// The card's clock when it was done, in cycles.
+    pub timestamp: u64,
+}
+
+impl Default for WorkCompletion {
+    /// Room for a completion.
+    fn default() -> Self {
+        Self {
+            wr_id: 0,
+            status: Status::Success,
+            vendor: 0,
+            op: WorkOp::Nop,
+            length: 0,
+            queue_pair: 0,
+            timestamp: 0,
+        }
+    }
+}
+
+/// An entry of completion queue `queue`, understood but for its `wr_id`.
+pub(crate) fn understand(queue: u32, entry: &Cqe) -> Result<WorkCompletion> {
+    let op = WorkOp::from_code(entry.opcode);
+    // A request that was flushed before it was read, or whose op-code was the fault, has none.
+    let op = op.or((entry.status != Status::Success as u8).then_some(WorkOp::Nop));
+    let status = Status::from_code(entry.status).ok_or_else(|| bad(queue, "no such status", entry))?;
+    if entry.receive {
+        return Err(bad(queue, "a receive, and none was posted", entry));
+    }
+    Ok(WorkCompletion {
+        wr_id: 0,
+        status,
+        vendor: entry.vendor,
+        op: op.ok_or_else(|| bad(queue, "no such operation", entry))?,
+        length: entry.length,
+        queue_pair: entry.queue_pair.value(),
+        timestamp: entry.timestamp,
+    })
+}
+
+pub(crate) fn bad(queue: u32, reason: &'static str, entry: &Cqe) -> Error {
+    Error::BadCompletion {
+        queue,
+        reason,
+        queue_pair: entry.queue_pair.value(),
+        index: entry.index,
+        status: entry.status,
+        opcode: entry.opcode,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_without_sense_are_named() {
+        let good = Cqe { opcode: WorkOp::Gather as u8, length: 5, ..Cqe::default() };
+        assert_eq!(understand(3, &good).unwrap().length, 5);
+        let refused = understand(3, &Cqe { status: 99, index: 7, ..good }).unwrap_err();
+        let expected = "completion queue 3: no such status (queue pair 0, index 7, status 99, op-code 0x0c)";
+        assert_eq!(refused.to_string(), expected);
+        assert!(understand(3, &Cqe { opcode: 0, ..good }).is_err());
+        assert!(understand(3, &Cqe { receive: true, ..good }).is_err());
+        let flushed = Cqe { opcode: 0, status: Status::Flushed as u8, ..good };
+        assert_eq!(understand(3, &flushed).unwrap().status, Status::Flushed);
+    }
+}

@@ -1,0 +1,136 @@
+//! Requests, several at a time.
+
+use stroma_abi::desc::{
+    Body, Sge, SgeList, WorkOp, Wqe, WqeError, WqeHead,
+    wqe::{UNIT, UNITS_MAX},
+};
+
+use crate::{Error, QueuePair, Result};
+
+/// A request as it goes into the ring, but for its index.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) wr_id: u64,
+    pub(crate) index: u16,
+    /// Whole units.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Requests to be posted together, in the style of `ibv_wr_start`: what describes a request comes before it.
+///
+/// Nothing is posted before [`post`](Self::post), and then either all of it or nothing. A mistake on the way is told
+/// there.
+#[derive(Debug)]
+#[must_use = "nothing is posted before `post`"]
+pub struct Batch<'a> {
+    queue_pair: &'a QueuePair,
+    requests: Vec<Request>,
+    /// Of the request that comes next.
+    head: WqeHead,
+    wr_id: u64,
+    push: bool,
+    failed: Option<Error>,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(queue_pair: &'a QueuePair) -> Self {
+        Self {
+            queue_pair,
+            requests: Vec::new(),
+            head: WqeHead::default(),
+            wr_id: 0,
+            push: false,
+            failed: None,
+        }
+    }
+
+    /// The next request completes with this number.
+    pub fn wr_id(mut self, wr_id: u64) -> Self {
+        self.wr_id = wr_id;
+        self
+    }
+
+    /// The next request completes also when it succeeds.
+    pub fn signaled(mut self) -> Self {
+        self.head.signaled = true;
+        self
+    }
+
+    /// The batch goes to the card through push windows, if each of its requests has at most four units and the card
+    /// has windows; otherwise by the doorbell, as without this. What happens is the same, sooner.
+    pub fn push(mut self, push: bool) -> Self {
+        self.push = push;
+        self
+    }
+
+    /// Does nothing, and completes.
+    pub fn nop(self) -> Self {
+        self.request(WorkOp::Nop, Ok(Body::Nop))
+    }
+
+    /// Copies pieces of local memory, one behind the other, to `target`.
+    pub fn gather(mut self, pieces: &[Sge], target: u64, target_key: u32) -> Self {
+        (self.head.remote, self.head.key) = (target, target_key);
+        let body = self.list(pieces);
+        self.request(WorkOp::Gather, body)
+    }
+
+    /// Copies `bytes`, as they are now, to `target`.
+    pub fn inline_gather(mut self, bytes: &[u8], target: u64, target_key: u32) -> Self {
+        (self.head.remote, self.head.key) = (target, target_key);
+        self.request(WorkOp::Gather, Ok(Body::Inline(bytes)))
+    }
+
+    /// Copies what is at `source` to pieces of local memory, one behind the other.
+    pub fn scatter(mut self, source: u64, source_key: u32, pieces: &[Sge]) -> Self {
+        (self.head.remote, self.head.key) = (source, source_key);
+        let body = self.list(pieces);
+        self.request(WorkOp::Scatter, body)
+    }
+
+    /// Posts the requests: writes them to the send queue and tells the card.
+    ///
+    /// # Errors
+    /// [`Error::BadRequest`], [`Error::TooManyPieces`], [`Error::WrongState`], [`Error::QueueFull`]: nothing was posted.
+    /// When the card cannot be reached, it may have been.
+    pub fn post(mut self) -> Result<()> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        if self.requests.is_empty() {
+            return Ok(());
+        }
+        self.queue_pair.post(&mut self.requests, self.push)
+    }
+
+    fn list(&self, pieces: &[Sge]) -> Result<Body<'static>> {
+        let max = self.queue_pair.device().card().capabilities().sges as usize;
+        let too_many = Error::TooManyPieces { position: self.requests.len(), count: pieces.len(), max };
+        let list = SgeList::new(pieces).filter(|_| pieces.len() <= max);
+        list.map(Body::Gather).ok_or(too_many)
+    }
+
+    fn request(mut self, op: WorkOp, body: Result<Body<'_>>) -> Self {
+        let head = WqeHead { opcode: op as u8, ..self.head };
+        let have = self.queue_pair.device().card().capabilities().wqe_units as usize;
+        match body.and_then(|body| encode(self.requests.len(), head, &body, have)) {
+            Ok(bytes) => self.requests.push(Request { wr_id: self.wr_id, index: 0, bytes }),
+            Err(error) => self.failed = self.failed.or(Some(error)),
+        }
+        self.head = WqeHead::default();
+        self.wr_id = 0;
+        self
+    }
+}
+
+fn encode(position: usize, head: WqeHead, body: &Body<'_>, have: usize) -> Result<Vec<u8>> {
+    let bad = |source| Error::BadRequest { position, source };
+    let request = Wqe::new(head, *body).map_err(bad)?;
+    let need = usize::from(request.head().units);
+    if need > have {
+        return Err(bad(WqeError::Units { need, have }));
+    }
+    let mut bytes = [0; UNITS_MAX * UNIT];
+    let len = request.encode(&mut bytes).map_err(bad)?;
+    Ok(bytes[..len].to_vec())
+}

@@ -1,0 +1,91 @@
+//! What is decided when the card is built.
+
+use std::collections::BTreeMap;
+
+use stroma_abi::desc::rpc::PARAMETERS_MAX;
+use stroma_abi::desc::sge::SGE_MAX;
+use stroma_abi::desc::wqe::UNITS_MAX;
+use stroma_abi::regs::map::{BAR0, capabilities, catalogue, identity};
+use stroma_abi::regs::{Access, Block, Reg};
+
+/// log2 of the largest path MTU.
+const MTU_LOG: usize = 12;
+/// Kernel slots: there are none yet.
+const SLOTS: u64 = 0;
+
+/// What the capabilities of a build say; the registers of the same names hold them.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Width of the datapath.
+    pub data_bits: u32,
+    /// Core clock.
+    pub clock_khz: u32,
+    /// Queue pairs.
+    pub queue_pairs: u32,
+    /// Completion queues.
+    pub completion_queues: u32,
+    /// Shared receive queues.
+    pub shared_receive_queues: u32,
+    /// Memory regions and windows together.
+    pub memory_regions: u32,
+    /// READs, atomics and RPCs in flight on one queue pair.
+    pub outstanding: u32,
+    /// Pages of BAR2.
+    pub doorbell_pages: u32,
+    /// What the build can do, bit by bit as in `capabilities::FEATURES`.
+    pub features: u32,
+    /// First 64 bits of the hash of the RTL text.
+    pub rtl_hash: u64,
+}
+
+impl Facts {
+    /// Registers that the build decides, and what they read.
+    fn registers(&self) -> [(Block, Reg, u64); 12] {
+        use capabilities as c;
+        let of = |reg: Reg, value: u32| (c::BLOCK, reg, u64::from(value));
+        [
+            (identity::BLOCK, identity::RTL_HASH, self.rtl_hash),
+            of(c::DATA_BITS, self.data_bits),
+            of(c::CLOCK_KHZ, self.clock_khz),
+            of(c::QUEUE_PAIRS, self.queue_pairs),
+            of(c::COMPLETION_QUEUES, self.completion_queues),
+            of(c::SHARED_RECEIVE_QUEUES, self.shared_receive_queues),
+            of(c::MEMORY_REGIONS, self.memory_regions),
+            of(c::OUTSTANDING, self.outstanding),
+            of(c::DOORBELL_PAGES, self.doorbell_pages),
+            (c::BLOCK, c::LIMITS, limits()),
+            of(c::FEATURES, self.features),
+            (catalogue::BLOCK, catalogue::SLOTS, SLOTS),
+        ]
+    }
+
+    /// Everything in BAR0 that never changes, by number of eight aligned bytes: what the build decides, and the
+    /// read-only registers that do not begin at zero.
+    pub(super) fn words(&self) -> BTreeMap<usize, u64> {
+        let mut words = BTreeMap::new();
+        let mut put = |address: usize, value: u64| {
+            *words.entry(address / 8).or_insert(0) |= value << (address % 8 * 8);
+        };
+        for block in BAR0.blocks {
+            for reg in block.regs.iter().filter(|reg| reg.access == Access::ReadOnly) {
+                if let Some(value) = reg.reset.filter(|value| *value != 0) {
+                    put(block.address(reg), value);
+                }
+            }
+        }
+        for (block, reg, value) in self.registers() {
+            put(block.address(&reg), value);
+        }
+        words
+    }
+}
+
+/// What `capabilities::LIMITS` reads.
+fn limits() -> u64 {
+    let mut bytes = [0; 4];
+    let values = [UNITS_MAX, SGE_MAX, MTU_LOG, PARAMETERS_MAX / 4];
+    for (entry, value) in capabilities::LIMITS.fields.iter().zip(values) {
+        entry.field.write(&mut bytes, value as u128);
+    }
+    u32::from_le_bytes(bytes).into()
+}

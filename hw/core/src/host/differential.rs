@@ -1,0 +1,99 @@
+//! Doorbells and scheduler in the differential suite: their blocks mean the same in Rust and in Verilog.
+
+use super::doorbells::{self, decode, windows};
+use super::send::{self, act, choose, colours, fetch, rows, units, verdict};
+use crate::verilog::Style;
+use crate::verilog::differential::{Case, differential, run};
+
+fn doorbells() -> Vec<Case> {
+    vec![
+        differential!("decode", decode::Decode::<3>::default, [store]),
+        differential!(
+            "windows",
+            windows::Windows::<2, 6>::default,
+            clock,
+            [reset, page, window, word, data, fills, whole, commits, units, pushed.ready]
+        ),
+        differential!(
+            "doorbells",
+            doorbells::Doorbells::<2, 6>::default,
+            clock,
+            [store.payload, store.valid, send.ready, pushed.ready, cq.ready]
+        ),
+    ]
+}
+
+fn scheduler() -> Vec<Case> {
+    vec![
+        differential!(
+            "choose",
+            choose::Choose::<3>::default,
+            clock,
+            [report, report_qpn, change, change_qpn, doorbell, doorbell_qpn, line, line_qpn, hold, paced]
+        ),
+        differential!(
+            "rows",
+            rows::Rows::<3>::default,
+            clock,
+            [begins, index, looks, row, producer, bytes, now, writes, changed, scrubs]
+        ),
+        differential!("verdict", verdict::Verdict::<23>::default, [doorbell, row, gap, waiting, capacity]),
+        differential!(
+            "act",
+            act::Act::default,
+            [
+                reports, changes, rings, serves, row, state, waiting, gap, doorbell, good, advances,
+                reported, delay, resets, is_due, pause, fetch_room, push_room, is_alone, now
+            ]
+        ),
+        differential!(
+            "fetch",
+            fetch::Fetch::default,
+            clock,
+            [reset, starts, base, next_index, capacity, units, read.ready]
+        ),
+        differential!(
+            "units",
+            units::Units::default,
+            clock,
+            [reset, starts, keeps, count, sink.payload, sink.valid, source.ready]
+        ),
+        differential!(
+            "colours",
+            colours::Colours::default,
+            clock,
+            [reset, begins, works, starts, retired, retired_colour, drain]
+        ),
+        differential!(
+            "send",
+            send::Send::<3>::default,
+            clock,
+            [
+                doorbell.payload,
+                doorbell.valid,
+                units.payload,
+                units.valid,
+                row,
+                change.payload,
+                change.valid,
+                report.payload,
+                report.valid,
+                drain,
+                retired,
+                retired_colour,
+                pause,
+                read.ready,
+                job.ready,
+                pushed.ready
+            ]
+        ),
+    ]
+}
+
+#[test]
+fn rust_and_verilog_agree_on_doorbells_and_scheduler() {
+    for case in doorbells().into_iter().chain(scheduler()) {
+        let name = case.name.clone();
+        run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
+    }
+}

@@ -1,0 +1,140 @@
+//! Entries: the scatter/gather list, taken out of the units of a WQE.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::Sge;
+use stroma_abi::desc::wqe::{BODY_AT, UNIT};
+
+use crate::constant::number;
+use crate::host::work::Work;
+use crate::prim::fifo::Fifo;
+use crate::prim::reg::Reg;
+use crate::record;
+use crate::stream::{StreamSink, StreamSource};
+
+const _: () = assert!(Sge::LEN * 8 == 128 && UNIT == 4 * Sge::LEN, "a unit has four places of 128 bits");
+
+record! {
+    /// One piece of local memory.
+    pub struct Range {
+        /// Virtual address.
+        pub address: Bits<64>,
+        /// `L_Key`.
+        pub key: Bits<32>,
+        /// Bytes; none is legal.
+        pub length: Bits<32>,
+        /// Last of its WQE.
+        pub last: Bit,
+    }
+}
+
+record! {
+    /// One unit of a WQE with inline data.
+    pub struct InlineUnit {
+        /// The bytes, the head's among them.
+        pub data: Bits<512>,
+        /// Last of its WQE.
+        pub last: Bit,
+    }
+}
+
+block! {
+    /// Reads the units of each ordered work.
+    ///
+    /// - **Ports** `order`: works with units; `units`: theirs, in order; `ranges`: the entries of works that have bytes and
+    ///   no inline data; `inlines`: the units of works with inline data. The units of a work without bytes are thrown away.
+    /// - **Latency** 1 cycle to `ranges`, 0 to `inlines`. **Rate** one entry, or one unit without entries, per cycle.
+    /// - **Backpressure** stalls `units` and `order`; `inlines` and `units` are joined combinationally.
+    /// - **Reset** empties it; the next unit is the first of a WQE.
+    /// - **Limits** entries that the units do not hold are left out; the last one held is marked as last.
+    pub struct Entries {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub order: StreamSink<Work>,
+        pub units: StreamSink<Bits<512>>,
+        pub ranges: StreamSource<Range>,
+        pub inlines: StreamSource<InlineUnit>,
+        found: Fifo<Range, 2>,
+        /// Units of the work that are through.
+        unit_count: Reg<Bits<4>>,
+        /// The place in the unit.
+        place: Reg<Bits<2>>,
+        /// Entries of the work that were given.
+        given_count: Reg<Bits<5>>,
+        sge: Signal<Local, Bits<128>>,
+        is_last_unit: Signal<Local, Bit>,
+        is_last_entry: Signal<Local, Bit>,
+        is_kept: Signal<Local, Bit>,
+        has_entry: Signal<Local, Bit>,
+        is_there: Signal<Local, Bit>,
+        gives: Signal<Local, Bit>,
+        leaves: Signal<Local, Bit>,
+        first_place: Constant<Bits<2>> = number(BODY_AT / Sge::LEN),
+        last_place: Constant<Bits<2>> = number(UNIT / Sge::LEN - 1),
+        address_at: Constant<Bits<7>> = number(Sge::ADDRESS.offset()),
+        key_at: Constant<Bits<7>> = number(Sge::LOCAL_KEY.offset()),
+        length_at: Constant<Bits<7>> = number(Sge::LENGTH.offset()),
+    }
+}
+
+impl Logic for Entries {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, found);
+        dff_setup!(self, clock, unit_count, place, given_count);
+        self.found.reset.next = self.reset.val();
+
+        self.sge.next = self.units.payload.val().get_bits::<128>(0);
+        for i in 1..4 {
+            if self.place.q.val().index() == i {
+                self.sge.next = self.units.payload.val().get_bits::<128>(i * 128);
+            }
+        }
+        self.is_there.next = self.order.valid.val() & self.units.valid.val();
+        self.is_last_unit.next = (self.unit_count.q.val() + 1) == self.order.payload.val().units;
+        self.is_last_entry.next = ((self.given_count.q.val() + 1) == self.order.payload.val().sge_count)
+            | (self.is_last_unit.val() & (self.place.q.val() == self.last_place.val()));
+        self.is_kept.next = self.order.payload.val().inline & self.order.payload.val().length.any();
+        self.has_entry.next = !self.order.payload.val().inline
+            & self.order.payload.val().length.any()
+            & (self.given_count.q.val() < self.order.payload.val().sge_count);
+
+        self.found.sink.valid.next = self.is_there.val() & self.has_entry.val();
+        self.found.sink.payload.next.address = bit_cast::<64, 128>(self.sge.val() >> self.address_at.val());
+        self.found.sink.payload.next.key = bit_cast::<32, 128>(self.sge.val() >> self.key_at.val());
+        self.found.sink.payload.next.length = bit_cast::<32, 128>(self.sge.val() >> self.length_at.val());
+        self.found.sink.payload.next.last = self.is_last_entry.val();
+        StreamSource::<Range>::link(&mut self.ranges, &mut self.found.source);
+        self.gives.next = self.is_there.val() & self.has_entry.val() & self.found.sink.ready.val();
+
+        self.inlines.valid.next = self.is_there.val() & self.is_kept.val();
+        self.inlines.payload.next.data = self.units.payload.val();
+        self.inlines.payload.next.last = self.is_last_unit.val();
+
+        if self.gives.val() {
+            self.given_count.d.next = self.given_count.q.val() + 1;
+            self.place.d.next = self.place.q.val() + 1;
+        }
+        // A unit goes with its last entry, or at once if it has none.
+        self.leaves.next =
+            self.is_there.val() & !self.has_entry.val() & (!self.is_kept.val() | self.inlines.ready.val());
+        if self.gives.val() {
+            self.leaves.next = self.is_last_entry.val() | (self.place.q.val() == self.last_place.val());
+        }
+        self.units.ready.next = self.leaves.val();
+        self.order.ready.next = self.leaves.val() & self.is_last_unit.val();
+        if self.leaves.val() {
+            self.unit_count.d.next = self.unit_count.q.val() + 1;
+            self.place.d.next = 0.into();
+            if self.is_last_unit.val() {
+                self.unit_count.d.next = 0.into();
+                self.given_count.d.next = 0.into();
+                self.place.d.next = self.first_place.val();
+            }
+        }
+        if self.reset.val() {
+            self.unit_count.d.next = 0.into();
+            self.given_count.d.next = 0.into();
+            self.place.d.next = self.first_place.val();
+        }
+    }
+}

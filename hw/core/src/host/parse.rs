@@ -1,0 +1,149 @@
+//! Parse: the units of a send queue become work, or a reason why not.
+
+pub mod intake;
+pub mod judge;
+pub mod model;
+#[cfg(test)]
+mod rig;
+#[cfg(test)]
+mod tests;
+pub mod walk;
+
+use rust_hdl::prelude::*;
+
+use intake::{Expected, Intake};
+use walk::Walk;
+
+use super::work::{JOB_UNITS, Job, Report, Unit, Work};
+use crate::prim::fifo::Fifo;
+use crate::prim::ram::LutRam;
+use crate::stream::{StreamSink, StreamSource};
+
+/// `2^LOG` jobs are inside at most.
+const JOBS_LOG: usize = 4;
+/// `2^LOG` units are held: those of two of the longest jobs.
+pub const HELD_LOG: usize = 6;
+/// Bits of a place among them, with one more to tell full from empty.
+pub const PLACE_BITS: usize = HELD_LOG + 1;
+
+const _: () = assert!(1 << HELD_LOG == 2 * JOB_UNITS, "one job is parsed while the next arrives");
+
+/// What is wrong with a WQE: the `vendor` of its completion. The first that applies, in the order of
+/// [`Judge`](judge::Judge), is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// The op-code is unknown, or nothing that this card carries out. Status `LocalQueuePair`, as up to `SgeCount`.
+    OpCode = 1,
+    /// It has another index than its place: the slot is stale.
+    Index = 2,
+    /// It has no units, more than eight, or more than there are; pushed, it has not as many as were pushed.
+    Units = 3,
+    /// It asks for a kernel, or for inline data where there can be none.
+    Flags = 4,
+    /// Its inline data do not fit its units.
+    InlineLength = 5,
+    /// Its scatter/gather entries do not fit its units.
+    SgeCount = 6,
+    /// It could not be read. Status `General`.
+    Fetch = 7,
+    /// Its scatter/gather entries have not as many bytes as it says. Status `LocalQueuePair`.
+    Sum = 8,
+}
+
+block! {
+    /// Makes work of jobs, one job after the other.
+    ///
+    /// ```text
+    ///   job ─┬─ FIFO ──────────────────────┐
+    ///        └─ FIFO ─ Intake ─ FIFO ───── Walk ─┬─ FIFO ─ work
+    ///   fetched ─────────┤ └── held units ──▲│   ├─ FIFO ─ report
+    ///   pushed ──────────┘                   Judge └─ units
+    /// ```
+    ///
+    /// A job is parsed when its last unit has arrived, because only then it is known whether all could be read. Its WQEs
+    /// give one [`Work`] each. After the first bad one the others are flushed; one that goes on behind the job's end is
+    /// left alone, unless it is the first, and neither it nor its units are reported: they have to be fetched again. A
+    /// job that could not be read gives a single `Work` with status `General` and counts as a whole, even if it is to be
+    /// flushed. Behind its works, each job gives a `Work` with `ends`, and its report.
+    ///
+    /// - **Ports** `job`: jobs; `fetched`: the units of those that are fetched, in their order, those of one job in one or
+    ///   more read commands; `pushed`: the units of those that are pushed; `work`, `units`: for each WQE its work, and for
+    ///   GATHER and SCATTER without a status their units; when other works wait, units may be offered before their work is;
+    ///   `report`: one a job; `busy`: something is inside.
+    /// - **Work** has `index` from the WQE's place. NOP has length 0 and no entries, inline data have no entries. With a
+    ///   status the other fields are as the WQE says, and zero if it could not be read. With `ends`, all but `colour`, `qpn`,
+    ///   `cq` and `pd` are zero.
+    /// - **Latency** 3 cycles from the last unit of a job to its first work and unit, if it is the only job.
+    ///   **Rate** a cycle for each WQE, another for each of its units that go on or one if none do, and one for each
+    ///   job; one more for a tail that is left alone.
+    /// - **Backpressure** stalls `job` at 16 jobs inside, `fetched` and `pushed` while the job that is due takes none
+    ///   of theirs, or 64 units are held. No combinational path from port to port.
+    /// - **Reset** forgets everything; units of jobs from before must not come any more.
+    /// - **Limits** a job has 1 to [`JOB_UNITS`] units and one that is pushed, 1 to 8; Parse waits for ever for the units of
+    ///   any other.
+    pub struct Parse {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub job: StreamSink<Job>,
+        pub fetched: StreamSink<Unit>,
+        pub pushed: StreamSink<Bits<512>>,
+        pub report: StreamSource<Report>,
+        pub work: StreamSource<Work>,
+        pub units: StreamSource<Bits<512>>,
+        pub busy: Signal<Out, Bit>,
+        jobs: Fifo<Job, JOBS_LOG>,
+        expected: Fifo<Expected, JOBS_LOG>,
+        intake: Intake,
+        /// Jobs that are here as a whole, and whether they failed.
+        arrived: Fifo<Bit, JOBS_LOG>,
+        held: LutRam<Bits<512>, HELD_LOG>,
+        walk: Walk,
+        works: Fifo<Work, 2>,
+        reports: Fifo<Report, 2>,
+    }
+}
+
+impl Logic for Parse {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, jobs, expected, intake, arrived, held, walk, works, reports);
+        self.jobs.reset.next = self.reset.val();
+        self.expected.reset.next = self.reset.val();
+        self.intake.reset.next = self.reset.val();
+        self.arrived.reset.next = self.reset.val();
+        self.walk.reset.next = self.reset.val();
+        self.works.reset.next = self.reset.val();
+        self.reports.reset.next = self.reset.val();
+
+        // A job leaves `jobs` last, so the other two have room when it has.
+        self.job.ready.next = self.jobs.sink.ready.val();
+        self.jobs.sink.valid.next = self.job.valid.val();
+        self.jobs.sink.payload.next = self.job.payload.val();
+        self.expected.sink.valid.next = self.job.valid.val() & self.jobs.sink.ready.val();
+        self.expected.sink.payload.next.units = self.job.payload.val().units;
+        self.expected.sink.payload.next.pushed = self.job.payload.val().pushed;
+        StreamSource::<Expected>::join(&mut self.expected.source, &mut self.intake.expected);
+        StreamSink::<Unit>::link(&mut self.fetched, &mut self.intake.fetched);
+        StreamSink::<Bits<512>>::link(&mut self.pushed, &mut self.intake.pushed);
+        StreamSource::<Bit>::join(&mut self.intake.arrived, &mut self.arrived.sink);
+
+        self.held.write_enable.next = self.intake.write.val();
+        self.held.write_address.next = self.intake.write_at.val();
+        self.held.write_data.next = self.intake.unit.val();
+        self.held.read_address.next = bit_cast::<HELD_LOG, PLACE_BITS>(self.walk.at.val());
+        self.walk.found.next = self.held.read_data.val();
+        self.intake.free_from.next = self.walk.at.val();
+
+        StreamSource::<Job>::join(&mut self.jobs.source, &mut self.walk.job);
+        StreamSource::<Bit>::join(&mut self.arrived.source, &mut self.walk.arrived);
+        StreamSource::<Work>::join(&mut self.walk.work, &mut self.works.sink);
+        StreamSource::<Report>::join(&mut self.walk.report, &mut self.reports.sink);
+        StreamSource::<Work>::link(&mut self.work, &mut self.works.source);
+        StreamSource::<Report>::link(&mut self.report, &mut self.reports.source);
+        StreamSource::<Bits<512>>::link(&mut self.units, &mut self.walk.units);
+        self.busy.next = self.jobs.source.valid.val()
+            | self.walk.busy.val()
+            | self.works.source.valid.val()
+            | self.reports.source.valid.val();
+    }
+}

@@ -1,0 +1,189 @@
+//! What a WQE is worth.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
+use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead, sge::SGE_MAX};
+
+use super::Defect;
+use crate::constant::number;
+use crate::host::work::{Job, Work};
+
+block! {
+    /// Judges one WQE by its head. Logic only.
+    ///
+    /// Defects are told in this order: index, because a stale slot says nothing else that is true; units; op-code; flags;
+    /// inline length; count of entries.
+    ///
+    /// - **Ports** `job`: its job; `failed`: which could not be read; `left`: units from the WQE's first to the job's last;
+    ///   `index`: the index of its place; `flushes`: a WQE before it was bad; `head`: its first half unit. `stops`: it goes on
+    ///   behind the job's end and has to wait, the other outputs do not count. `work`: what it gives; `is_bad`: it spoils
+    ///   those behind it; `sends`: its units go along; `count`: units it counts as, never more than `left`.
+    /// - **Latency** 0 cycles. **Reset** none.
+    pub struct Judge {
+        pub job: Signal<In, Job>,
+        pub failed: Signal<In, Bit>,
+        pub left: Signal<In, Bits<6>>,
+        pub index: Signal<In, Bits<16>>,
+        pub flushes: Signal<In, Bit>,
+        pub head: Signal<In, Bits<256>>,
+        pub stops: Signal<Out, Bit>,
+        pub work: Signal<Out, Work>,
+        pub is_bad: Signal<Out, Bit>,
+        pub sends: Signal<Out, Bit>,
+        pub count: Signal<Out, Bits<6>>,
+        opcode: Signal<Local, Bits<8>>,
+        inline: Signal<Local, Bit>,
+        units: Signal<Local, Bits<4>>,
+        entries: Signal<Local, Bits<5>>,
+        length: Signal<Local, Bits<32>>,
+        wide_units: Signal<Local, Bits<6>>,
+        inline_room: Signal<Local, Bits<32>>,
+        is_nop: Signal<Local, Bit>,
+        is_scatter: Signal<Local, Bit>,
+        is_known: Signal<Local, Bit>,
+        is_count: Signal<Local, Bit>,
+        is_whole: Signal<Local, Bit>,
+        has_units: Signal<Local, Bit>,
+        has_flags: Signal<Local, Bit>,
+        has_data: Signal<Local, Bit>,
+        has_entries: Signal<Local, Bit>,
+        defect: Signal<Local, Bits<8>>,
+        status: Signal<Local, Bits<8>>,
+        vendor: Signal<Local, Bits<8>>,
+        opcode_at: Constant<Bits<8>> = number(WqeHead::OPCODE.offset()),
+        signaled_at: Constant<Bits<8>> = number(WqeHead::SIGNALED.offset()),
+        inline_at: Constant<Bits<8>> = number(WqeHead::INLINE.offset()),
+        local_at: Constant<Bits<8>> = number(WqeHead::LOCAL.offset()),
+        tx_kernel_at: Constant<Bits<8>> = number(WqeHead::TX_KERNEL.offset()),
+        units_at: Constant<Bits<8>> = number(WqeHead::UNITS.offset()),
+        sge_count_at: Constant<Bits<8>> = number(WqeHead::SGE_COUNT.offset()),
+        length_at: Constant<Bits<8>> = number(WqeHead::LENGTH.offset()),
+        index_at: Constant<Bits<8>> = number(WqeHead::INDEX.offset()),
+        remote_at: Constant<Bits<8>> = number(WqeHead::REMOTE.offset()),
+        key_at: Constant<Bits<8>> = number(WqeHead::KEY.offset()),
+        nop: Constant<Bits<8>> = number(WorkOp::Nop as u64),
+        gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
+        scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
+        most_units: Constant<Bits<4>> = number(UNITS_MAX),
+        most_entries: Constant<Bits<5>> = number(SGE_MAX),
+        unit_log: Constant<Bits<3>> = number(UNIT.ilog2()),
+        body_at: Constant<Bits<32>> = number(BODY_AT),
+        entries_log: Constant<Bits<3>> = number((UNIT / Sge::LEN).ilog2()),
+        head_entries: Constant<Bits<6>> = number(BODY_AT / Sge::LEN),
+        malformed: Constant<Bits<8>> = number(Status::LocalQueuePair as u64),
+        flushed: Constant<Bits<8>> = number(Status::Flushed as u64),
+        general: Constant<Bits<8>> = number(Status::General as u64),
+        bad_index: Constant<Bits<8>> = number(Defect::Index as u64),
+        bad_units: Constant<Bits<8>> = number(Defect::Units as u64),
+        bad_opcode: Constant<Bits<8>> = number(Defect::OpCode as u64),
+        bad_flags: Constant<Bits<8>> = number(Defect::Flags as u64),
+        bad_length: Constant<Bits<8>> = number(Defect::InlineLength as u64),
+        bad_entries: Constant<Bits<8>> = number(Defect::SgeCount as u64),
+        unread: Constant<Bits<8>> = number(Defect::Fetch as u64),
+    }
+}
+
+impl Logic for Judge {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.opcode.next = self.head.val().get_bits::<8>(self.opcode_at.val().index());
+        self.inline.next = self.head.val().get_bit(self.inline_at.val().index());
+        self.units.next = self.head.val().get_bits::<4>(self.units_at.val().index());
+        self.is_nop.next = self.opcode.val() == self.nop.val();
+        self.is_scatter.next = self.opcode.val() == self.scatter.val();
+        self.is_known.next =
+            self.is_nop.val() | self.is_scatter.val() | (self.opcode.val() == self.gather.val());
+        self.length.next = self.head.val().get_bits::<32>(self.length_at.val().index());
+        self.entries.next = bit_cast::<5, 4>(self.head.val().get_bits::<4>(self.sge_count_at.val().index()));
+        if !self.entries.val().any() & self.length.val().any() {
+            self.entries.next = self.most_entries.val();
+        }
+        if self.is_nop.val() {
+            self.length.next = 0.into();
+        }
+        if self.is_nop.val() | self.inline.val() {
+            self.entries.next = 0.into();
+        }
+
+        // How many units it has, says it has, and counts as.
+        self.wide_units.next = bit_cast::<6, 4>(self.units.val());
+        self.is_count.next = self.units.val().any() & (self.units.val() <= self.most_units.val());
+        self.is_whole.next = self.left.val() == self.job.val().units;
+        self.has_units.next = self.is_count.val() & (self.wide_units.val() <= self.left.val());
+        self.stops.next =
+            self.is_count.val() & !self.has_units.val() & !self.is_whole.val() & !self.failed.val();
+        self.count.next = self.left.val();
+        if self.job.val().pushed {
+            self.has_units.next = self.wide_units.val() == self.left.val();
+        } else if !self.failed.val() & !self.is_count.val() {
+            self.count.next = 1.into();
+        } else if !self.failed.val() & self.has_units.val() {
+            self.count.next = self.wide_units.val();
+        }
+
+        self.has_flags.next = !self.head.val().get_bit(self.local_at.val().index())
+            & !self.head.val().get_bit(self.tx_kernel_at.val().index())
+            & (!self.inline.val() | (!self.is_nop.val() & !self.is_scatter.val()));
+        self.inline_room.next =
+            (bit_cast::<32, 4>(self.units.val()) << self.unit_log.val()) - self.body_at.val();
+        self.has_data.next = !self.inline.val() | (self.length.val() <= self.inline_room.val());
+        self.has_entries.next = (bit_cast::<6, 5>(self.entries.val()) + self.head_entries.val())
+            <= (self.wide_units.val() << self.entries_log.val());
+        self.defect.next = 0.into();
+        if self.head.val().get_bits::<16>(self.index_at.val().index()) != self.index.val() {
+            self.defect.next = self.bad_index.val();
+        } else if !self.has_units.val() {
+            self.defect.next = self.bad_units.val();
+        } else if !self.is_known.val() {
+            self.defect.next = self.bad_opcode.val();
+        } else if !self.has_flags.val() {
+            self.defect.next = self.bad_flags.val();
+        } else if !self.has_data.val() {
+            self.defect.next = self.bad_length.val();
+        } else if !self.has_entries.val() {
+            self.defect.next = self.bad_entries.val();
+        }
+
+        self.status.next = 0.into();
+        self.vendor.next = 0.into();
+        self.is_bad.next = false;
+        if self.failed.val() {
+            self.status.next = self.general.val();
+            self.vendor.next = self.unread.val();
+        } else if self.job.val().flush | self.flushes.val() {
+            self.status.next = self.flushed.val();
+        } else if self.defect.val().any() {
+            self.status.next = self.malformed.val();
+            self.vendor.next = self.defect.val();
+            self.is_bad.next = true;
+        }
+        self.sends.next = !self.status.val().any() & !self.is_nop.val();
+
+        self.work.next.ends = false;
+        self.work.next.colour = false;
+        self.work.next.qpn = self.job.val().qpn;
+        self.work.next.index = self.index.val();
+        self.work.next.cq = self.job.val().cq;
+        self.work.next.pd = self.job.val().pd;
+        self.work.next.status = self.status.val();
+        self.work.next.vendor = self.vendor.val();
+        self.work.next.signaled = self.head.val().get_bit(self.signaled_at.val().index());
+        self.work.next.opcode = self.opcode.val();
+        self.work.next.inline = self.inline.val();
+        self.work.next.units = self.units.val();
+        self.work.next.sge_count = self.entries.val();
+        self.work.next.length = self.length.val();
+        self.work.next.remote = self.head.val().get_bits::<64>(self.remote_at.val().index());
+        self.work.next.key = self.head.val().get_bits::<32>(self.key_at.val().index());
+        if self.failed.val() {
+            self.work.next.signaled = false;
+            self.work.next.opcode = 0.into();
+            self.work.next.inline = false;
+            self.work.next.units = 0.into();
+            self.work.next.sge_count = 0.into();
+            self.work.next.length = 0.into();
+            self.work.next.remote = 0.into();
+            self.work.next.key = 0.into();
+        }
+    }
+}

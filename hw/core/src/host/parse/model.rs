@@ -1,0 +1,117 @@
+//! What a job gives, in plain Rust.
+
+use rust_hdl::prelude::Bits;
+use stroma_abi::desc::sge::SGE_MAX;
+use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
+use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead};
+
+use super::Defect;
+use crate::host::work::{Job, Report, Work};
+
+/// The bytes of a unit.
+pub type UnitBytes = [u8; UNIT];
+
+/// What [`super::Parse`] makes of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// One a WQE, and the end.
+    pub works: Vec<Work>,
+    /// Those of the works to be carried out.
+    pub units: Vec<UnitBytes>,
+    /// What is reported.
+    pub report: Report,
+}
+
+/// Parses the `units` of a job; `failed` if they could not be read.
+///
+/// # Panics
+/// If there are not as many units as the job says.
+#[must_use]
+pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
+    assert_eq!(job.units.index(), units.len(), "a job has the units it says");
+    let base = Work { qpn: job.qpn, cq: job.cq, pd: job.pd, ..Work::default() };
+    let (mut works, mut sent, mut bytes) = (Vec::new(), Vec::new(), 0_u32);
+    let (mut at, mut spoilt) = (0, job.flush);
+    if failed {
+        let (status, vendor) = (code(Status::General as u64), code(Defect::Fetch as u64));
+        works.push(Work { index: job.index, status, vendor, ..base });
+        at = units.len();
+    }
+    while at < units.len() {
+        let left = units.len() - at;
+        let head = WqeHead::parse(&units[at]).expect("a unit is longer than a head");
+        let (says, index) = (usize::from(head.units), u64::from(job.index).wrapping_add(at as u64) & 0xffff);
+        let is_count = (1..=UNITS_MAX).contains(&says);
+        if is_count && says > left && at > 0 {
+            break;
+        }
+        let count = match says {
+            _ if job.pushed => left,
+            _ if !is_count => 1,
+            _ => says.min(left),
+        };
+        let defect = if u64::from(head.index) == index { defect(&head, count) } else { Some(Defect::Index) };
+        let op = WorkOp::from_code(head.opcode);
+        let mut work = Work {
+            index: index.into(),
+            signaled: head.signaled,
+            opcode: code(head.opcode),
+            inline: head.inline,
+            units: u64::from(head.units).into(),
+            sge_count: (entries(&head) as u64).into(),
+            length: u64::from(if op == Some(WorkOp::Nop) { 0 } else { head.length }).into(),
+            remote: head.remote.into(),
+            key: u64::from(head.key).into(),
+            ..base
+        };
+        if spoilt {
+            work.status = code(Status::Flushed as u64);
+        } else if let Some(defect) = defect {
+            (work.status, work.vendor) = (code(Status::LocalQueuePair as u64), code(defect as u64));
+            spoilt = true;
+        } else if op != Some(WorkOp::Nop) {
+            bytes = bytes.saturating_add(head.length);
+            sent.extend_from_slice(&units[at..][..count]);
+        }
+        works.push(work);
+        at += count;
+    }
+    works.push(Work { ends: true, colour: job.colour, ..base });
+    let report = Report { qpn: job.qpn, units: (at as u64).into(), bytes: u64::from(bytes).into() };
+    Outcome { works, units: sent, report }
+}
+
+fn code(value: impl Into<u64>) -> Bits<8> {
+    value.into().into()
+}
+
+/// Scatter/gather entries of a WQE.
+fn entries(head: &WqeHead) -> usize {
+    match head.sge_count {
+        _ if head.inline || head.opcode == WorkOp::Nop as u8 => 0,
+        0 if head.length > 0 => SGE_MAX,
+        count => count.into(),
+    }
+}
+
+/// What is wrong with a head that has the right index and `count` units.
+fn defect(head: &WqeHead, count: usize) -> Option<Defect> {
+    if usize::from(head.units) != count || count > UNITS_MAX {
+        return Some(Defect::Units);
+    }
+    let inline_is_legal = match WorkOp::from_code(head.opcode) {
+        Some(WorkOp::Gather) => true,
+        Some(WorkOp::Nop | WorkOp::Scatter) => false,
+        _ => return Some(Defect::OpCode),
+    };
+    let room = count * UNIT - BODY_AT;
+    if head.local || head.tx_kernel || (head.inline && !inline_is_legal) {
+        Some(Defect::Flags)
+    } else if head.inline && head.length as usize > room {
+        Some(Defect::InlineLength)
+    } else if entries(head) * Sge::LEN > room {
+        Some(Defect::SgeCount)
+    } else {
+        None
+    }
+}

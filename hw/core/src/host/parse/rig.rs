@@ -1,0 +1,239 @@
+//! The parser between a scheduler, a host memory and a checker.
+
+use num_bigint::BigUint;
+use rust_hdl::prelude::Bits;
+use stroma_abi::desc::wqe::{UNIT, UNITS_MAX};
+use stroma_abi::desc::{WorkOp, WqeHead};
+use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
+
+use super::Parse;
+use super::model::{Outcome, UnitBytes, parse};
+use crate::host::work::{JOB_UNITS, Job, PUSH_UNITS, Report, Unit, Work};
+use crate::testing::{collect, noise, push, read, verilated};
+
+/// Cycles after which the parser counts as stuck.
+const LIMIT: u64 = 100_000;
+
+/// A job and what is read for it.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub(super) job: Job,
+    pub(super) units: Vec<UnitBytes>,
+    /// Units of the first of two read commands; all of them for one.
+    pub(super) cut: usize,
+    /// Commands that fail.
+    pub(super) errs: [bool; 2],
+}
+
+impl Case {
+    /// A job of one read command that succeeds.
+    pub(super) fn fetched(index: u16, units: Vec<UnitBytes>) -> Self {
+        let job = Job {
+            qpn: 0x12_3456_u64.into(),
+            index: u64::from(index).into(),
+            units: (units.len() as u64).into(),
+            pd: 0x789a_u64.into(),
+            cq: 0xbc_def0_u64.into(),
+            ..Job::default()
+        };
+        Self { job, cut: units.len(), units, errs: [false; 2] }
+    }
+
+    /// The same from a push.
+    pub(super) fn pushed(index: u16, units: Vec<UnitBytes>) -> Self {
+        let case = Self::fetched(index, units);
+        Self { job: Job { pushed: true, ..case.job }, ..case }
+    }
+
+    fn failed(&self) -> bool {
+        !self.job.pushed && (self.errs[0] || (self.cut < self.units.len() && self.errs[1]))
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        parse(&self.job, &self.units, self.failed())
+    }
+}
+
+/// A WQE with this head, whose body is noise.
+pub(super) fn wqe(head: WqeHead, rng: &mut SplitMix64) -> Vec<UnitBytes> {
+    let mut units: Vec<UnitBytes> = (0..head.units.max(1)).map(|_| unit_noise(rng)).collect();
+    head.emit(&mut units[0]);
+    units
+}
+
+pub(super) fn unit_noise(rng: &mut SplitMix64) -> UnitBytes {
+    std::array::from_fn(|_| rng.next_u32().to_le_bytes()[0])
+}
+
+fn unit_bits(unit: &UnitBytes) -> Bits<512> {
+    BigUint::from_bytes_le(unit).into()
+}
+
+fn small(rng: &mut SplitMix64, below: usize) -> usize {
+    usize::try_from(rng.below(below as u64)).expect("small")
+}
+
+/// A head that is right, of `units` units.
+fn good_head(rng: &mut SplitMix64, index: u16, units: u8) -> WqeHead {
+    let op = [WorkOp::Nop, WorkOp::Gather, WorkOp::Scatter][small(rng, 3)];
+    let inline = op == WorkOp::Gather && rng.below(2) == 0;
+    let room = usize::from(units) * UNIT - WqeHead::LEN;
+    let most = (room / 16).min(15);
+    // Some bodies are as long as they can be.
+    let mut up_to = |most: usize| if rng.below(3) == 0 { most } else { small(rng, most + 1) };
+    let (data, entries) = (up_to(room), up_to(most));
+    let mut head = WqeHead { opcode: op as u8, inline, units, index, ..random_head(rng) };
+    (head.local, head.tx_kernel) = (false, false);
+    head.sge_count = if inline { head.sge_count } else { entries.to_le_bytes()[0] };
+    if inline {
+        head.length = u32::try_from(data).expect("few bytes");
+    } else if op != WorkOp::Nop && entries == 0 && room / 16 < 16 {
+        head.length = 0;
+    }
+    head
+}
+
+fn random_head(rng: &mut SplitMix64) -> WqeHead {
+    let mut bytes: Vec<u8> = unit_noise(rng).into();
+    bytes.truncate(WqeHead::LEN);
+    WqeHead::parse(&bytes).expect("as long as a head")
+}
+
+/// One thing of the head is wrong, or may be.
+fn corrupt(rng: &mut SplitMix64, head: &mut WqeHead) {
+    let noise = random_head(rng);
+    match rng.below(10) {
+        0 => head.opcode = noise.opcode % 16,
+        1 => head.opcode = noise.opcode,
+        2 => head.index ^= 1 << rng.below(16),
+        3 => head.units = noise.units,
+        4 => head.local = true,
+        5 => head.tx_kernel = true,
+        6 => head.inline = true,
+        7 => head.length = head.length.wrapping_add(1),
+        8 => head.sge_count = noise.sge_count,
+        _ => *head = noise,
+    }
+}
+
+/// Any job: WQEs of all kinds, one in `bad` of which is corrupt, up to a tail that may be cut off.
+pub(super) fn random(rng: &mut SplitMix64, bad: u64) -> Case {
+    let mut job: Job = noise(rng);
+    (job.pushed, job.flush) = (rng.below(4) == 0, rng.below(8) == 0);
+    let index = u16::try_from(u64::from(job.index)).expect("sixteen bits");
+    let longest = [1, 4, JOB_UNITS][small(rng, 3)];
+    let wanted = if job.pushed { 1 + small(rng, PUSH_UNITS) } else { 1 + small(rng, longest) };
+    let mut units: Vec<UnitBytes> = Vec::new();
+    while units.len() < wanted {
+        let most = [1, 2, UNITS_MAX][small(rng, 3)];
+        let says = if job.pushed { wanted } else { 1 + small(rng, most) };
+        let place = index.wrapping_add(u16::try_from(units.len()).expect("few units"));
+        let mut head = good_head(rng, place, u8::try_from(says).expect("few units"));
+        if rng.below(bad) == 0 {
+            corrupt(rng, &mut head);
+        }
+        units.extend(wqe(head, rng));
+    }
+    // Mostly the job ends with its last WQE, sometimes within.
+    let is_cut = job.pushed || rng.below(3) == 0 || units.len() > JOB_UNITS;
+    units.truncate(if is_cut { wanted } else { units.len() });
+    job.units = (units.len() as u64).into();
+    let cut = if rng.below(2) == 0 { units.len() } else { 1 + small(rng, units.len()) };
+    let errs = std::array::from_fn(|_| rng.below(12) == 0);
+    Case { job, units, cut, errs }
+}
+
+pub(super) struct Rig {
+    pub(super) bench: Bench,
+    pub(super) job: SourceId,
+    pub(super) fetched: SourceId,
+    pub(super) pushed: SourceId,
+    pub(super) report: SinkId,
+    pub(super) work: SinkId,
+    pub(super) units: SinkId,
+    rng: SplitMix64,
+}
+
+impl Rig {
+    pub(super) fn new() -> Self {
+        let mut bench = verilated("parse", Parse::default);
+        let [job, fetched, pushed] =
+            ["job", "fetched", "pushed"].map(|name| bench.source(name).expect("the stream exists"));
+        let [report, work, units] =
+            ["report", "work", "units"].map(|name| bench.sink(name).expect("the stream exists"));
+        bench.reset(2);
+        Self { bench, job, fetched, pushed, report, work, units, rng: SplitMix64::new(77) }
+    }
+
+    /// Pauses of job, fetched, pushed, report, work, units.
+    pub(super) fn pause(&mut self, [job, fetched, pushed, report, work, units]: [Pause; 6]) {
+        self.bench[self.job].pause(job);
+        self.bench[self.fetched].pause(fetched);
+        self.bench[self.pushed].pause(pushed);
+        self.bench[self.report].pause(report);
+        self.bench[self.work].pause(work);
+        self.bench[self.units].pause(units);
+    }
+
+    pub(super) fn send(&mut self, cases: &[Case]) {
+        for case in cases {
+            push(&mut self.bench, self.job, &[case.job]);
+            for (at, unit) in (1..).zip(&case.units) {
+                let data = unit_bits(unit);
+                if case.job.pushed {
+                    push(&mut self.bench, self.pushed, &[data]);
+                    continue;
+                }
+                let last = at == case.cut || at == case.units.len();
+                // Without `last`, `err` means nothing.
+                let err = if last { case.errs[usize::from(at > case.cut)] } else { noise(&mut self.rng) };
+                push(&mut self.bench, self.fetched, &[Unit { data, last, err }]);
+            }
+        }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        read(&self.bench, "busy")
+    }
+
+    /// Steps until nothing is inside or on its way.
+    pub(super) fn settle(&mut self) {
+        let start = self.bench.cycle();
+        while !self.bench.is_sent() || self.is_busy() {
+            assert!(self.bench.cycle() - start < LIMIT, "the parser is stuck");
+            self.bench.step();
+        }
+    }
+
+    /// Sends the jobs and holds what comes out against the model.
+    pub(super) fn check(&mut self, cases: &[Case]) {
+        self.send(cases);
+        self.settle();
+        self.compare(cases);
+    }
+
+    pub(super) fn compare(&mut self, cases: &[Case]) {
+        let outcomes: Vec<Outcome> = cases.iter().map(Case::outcome).collect();
+        let reports: Vec<Report> = outcomes.iter().map(|outcome| outcome.report).collect();
+        let works: Vec<Work> = outcomes.iter().flat_map(|outcome| outcome.works.clone()).collect();
+        let units: Vec<Bits<512>> =
+            outcomes.iter().flat_map(|outcome| outcome.units.iter().map(unit_bits)).collect();
+        let found: Vec<Work> = collect(&mut self.bench, self.work);
+        for (at, (found, expected)) in found.iter().zip(&works).enumerate() {
+            assert_eq!(found, expected, "work {at}");
+        }
+        assert_eq!(found.len(), works.len(), "works");
+        assert_eq!(collect::<Report>(&mut self.bench, self.report), reports);
+        assert!(collect::<Bits<512>>(&mut self.bench, self.units) == units, "units");
+    }
+
+    /// Steps until a stream offers a beat; how many cycles that took.
+    pub(super) fn until_valid(&mut self, stream: &str) -> u64 {
+        let start = self.bench.cycle();
+        while !read::<bool>(&self.bench, &format!("{stream}$valid")) {
+            assert!(self.bench.cycle() - start < LIMIT, "nothing comes");
+            self.bench.step();
+        }
+        self.bench.cycle() - start
+    }
+}

@@ -1,0 +1,255 @@
+//! The parser against its plain-Rust twin.
+
+mod timing;
+
+use stroma_abi::desc::{Status, WorkOp, WqeHead};
+use stroma_verilate::{Pause, SplitMix64};
+
+use super::Parse;
+use super::model::UnitBytes;
+use super::rig::{Case, Rig, random, wqe};
+use crate::host::work::{Job, Work};
+use crate::verilog::Style;
+use crate::verilog::differential::{differential, run};
+
+const NEVER: Pause = Pause::None;
+
+fn always() -> Pause {
+    Pause::Script(vec![true])
+}
+
+fn cases(seed: u64, count: u64, bad: u64) -> Vec<Case> {
+    let mut rng = SplitMix64::new(seed);
+    (0..count).map(|_| random(&mut rng, bad)).collect()
+}
+
+fn gather(index: u16, units: u8, length: u32) -> WqeHead {
+    WqeHead { opcode: WorkOp::Gather as u8, index, units, sge_count: 1, length, ..WqeHead::default() }
+}
+
+/// WQEs one behind the other.
+fn chain(heads: &[WqeHead]) -> Vec<UnitBytes> {
+    let mut rng = SplitMix64::new(9);
+    heads.iter().flat_map(|head| wqe(*head, &mut rng)).collect()
+}
+
+/// Status and vendor of each work that is no end.
+fn verdicts(works: &[Work]) -> Vec<(u64, u64)> {
+    works.iter().filter(|work| !work.ends).map(|work| (work.status.into(), work.vendor.into())).collect()
+}
+
+/// Runs one job; its verdicts and the units it counts as, as thought out and as the model says.
+fn gives(rig: &mut Rig, case: &Case, expected: &[(u64, u64)], units: u64) {
+    let outcome = case.outcome();
+    assert_eq!(verdicts(&outcome.works), expected);
+    assert_eq!(u64::from(outcome.report.units), units);
+    rig.check(std::slice::from_ref(case));
+}
+
+const MALFORMED: u64 = Status::LocalQueuePair as u64;
+const FLUSHED: (u64, u64) = (Status::Flushed as u64, 0);
+
+#[test]
+fn agrees_with_the_model() {
+    let mut rig = Rig::new();
+    for (seed, bad) in [(1, 1_000_000), (2, 10), (3, 2), (4, 1)] {
+        let cases = cases(seed, 300, bad);
+        rig.check(&cases);
+    }
+}
+
+#[test]
+fn the_random_jobs_meet_every_verdict() {
+    let outcomes: Vec<_> = [(2, 10), (3, 2), (4, 1)]
+        .into_iter()
+        .flat_map(|(seed, bad)| cases(seed, 300, bad))
+        .map(|case| (case.outcome(), case))
+        .collect();
+    let met: Vec<(u64, u64)> = outcomes.iter().flat_map(|(outcome, _)| verdicts(&outcome.works)).collect();
+    let malformed = (1..=6).map(|vendor| (MALFORMED, vendor));
+    for verdict in malformed.chain([(0, 0), FLUSHED, (Status::General as u64, 7)]) {
+        let count = met.iter().filter(|found| **found == verdict).count();
+        assert!(count >= 5, "{verdict:?} was met {count} times");
+    }
+    let tails = outcomes.iter().filter(|(outcome, case)| outcome.report.units != case.job.units).count();
+    assert!(tails >= 20, "{tails} jobs end within a WQE");
+}
+
+#[test]
+fn survives_stalls() {
+    let mut rig = Rig::new();
+    let slow = |seed| Pause::Random { seed, percent: 80 };
+    let half = |seed| Pause::Random { seed, percent: 50 };
+    let bursts = |go, pause| Pause::Burst { go, pause };
+    let mut stalls = vec![[half(1), half(2), half(3), half(4), half(5), half(6)]];
+    stalls.push([bursts(9, 70), bursts(50, 90), bursts(3, 40), bursts(7, 30), bursts(40, 60), slow(7)]);
+    // Each alone, and each alone at full speed.
+    for port in 0..6 {
+        let mut one = [NEVER; 6];
+        one[port] = slow(8);
+        stalls.push(one);
+        let mut others = [slow(9), slow(10), slow(11), slow(12), slow(13), slow(14)];
+        others[port] = NEVER;
+        stalls.push(others);
+    }
+    for (seed, stall) in (10..).zip(stalls) {
+        rig.pause(stall);
+        rig.check(&cases(seed, 60, 8));
+    }
+}
+
+#[test]
+fn each_defect_is_told_by_its_number() {
+    let mut rig = Rig::new();
+    let good = gather(7, 1, 100);
+    let defects = [
+        (WqeHead { opcode: WorkOp::Write as u8, ..good }, 1),
+        (WqeHead { opcode: 0, ..good }, 1),
+        (WqeHead { opcode: 0xff, ..good }, 1),
+        (WqeHead { index: 8, ..good }, 2),
+        (WqeHead { units: 0, ..good }, 3),
+        (WqeHead { units: 9, ..good }, 3),
+        (WqeHead { tx_kernel: true, ..good }, 4),
+        (WqeHead { local: true, ..good }, 4),
+        (WqeHead { opcode: WorkOp::Nop as u8, inline: true, length: 8, ..good }, 4),
+        (WqeHead { opcode: WorkOp::Scatter as u8, inline: true, length: 8, ..good }, 4),
+        (WqeHead { inline: true, length: 33, ..good }, 5),
+        (WqeHead { inline: true, length: u32::MAX, ..good }, 5),
+        (WqeHead { sge_count: 3, ..good }, 6),
+        (WqeHead { sge_count: 0, ..good }, 6),
+    ];
+    for (head, vendor) in defects {
+        let units = chain(&[head]);
+        let unit = units[..1].to_vec();
+        gives(&mut rig, &Case::fetched(7, unit.clone()), &[(MALFORMED, vendor)], 1);
+        gives(&mut rig, &Case::pushed(7, unit), &[(MALFORMED, vendor)], 1);
+    }
+}
+
+#[test]
+fn what_just_fits_is_good() {
+    let mut rig = Rig::new();
+    let good = gather(0, 1, 100);
+    let heads = [
+        WqeHead { sge_count: 2, ..good },
+        WqeHead { sge_count: 0, length: 0, ..good },
+        WqeHead { inline: true, length: 32, ..good },
+        WqeHead { inline: true, length: 480, units: 8, ..good },
+        WqeHead { units: 5, sge_count: 0, ..good },
+        WqeHead { opcode: WorkOp::Scatter as u8, units: 2, sge_count: 6, ..good },
+        WqeHead { opcode: WorkOp::Nop as u8, sge_count: 15, ..good },
+    ];
+    for head in heads {
+        gives(&mut rig, &Case::fetched(0, chain(&[head])), &[(0, 0)], head.units.into());
+    }
+    let five = WqeHead { units: 4, sge_count: 0, ..good };
+    gives(&mut rig, &Case::fetched(0, chain(&[five])), &[(MALFORMED, 6)], 4);
+}
+
+#[test]
+fn sixteen_entries_are_counted() {
+    let head = WqeHead { sge_count: 0, ..gather(0, 5, 1) };
+    let outcome = Case::fetched(0, chain(&[head])).outcome();
+    assert_eq!(u64::from(outcome.works[0].sge_count), 16);
+}
+
+#[test]
+fn a_bad_wqe_counts_as_its_units_and_flushes_those_behind() {
+    let mut rig = Rig::new();
+    let bad = WqeHead { local: true, ..gather(0xffff, 3, 100) };
+    let units = chain(&[gather(0xfffe, 1, 5), bad, gather(2, 2, 7), gather(4, 1, 9)]);
+    let case = Case::fetched(0xfffe, units);
+    gives(&mut rig, &case, &[(0, 0), (MALFORMED, 4), FLUSHED, FLUSHED], 7);
+    assert_eq!(u64::from(case.outcome().report.bytes), 5, "what is not carried out takes no time");
+    // Without a legal count, the next one is looked for in the next unit.
+    let lost = WqeHead { units: 0, ..gather(1, 1, 100) };
+    let units = chain(&[gather(0, 1, 5), lost, gather(2, 2, 7)]);
+    gives(&mut rig, &Case::fetched(0, units), &[(0, 0), (MALFORMED, 3), FLUSHED], 4);
+}
+
+#[test]
+fn a_tail_is_left_alone_and_the_next_job_begins_behind_it() {
+    let mut rig = Rig::new();
+    let mut units = chain(&[gather(3, 2, 100), gather(5, 8, 100)]);
+    units.truncate(8);
+    let (first, second) = (Case::fetched(3, units), Case::fetched(5, chain(&[gather(5, 8, 100)])));
+    gives(&mut rig, &first, &[(0, 0)], 2);
+    rig.check(&[first.clone(), second.clone(), first, second]);
+}
+
+#[test]
+fn a_wqe_longer_than_its_whole_job_is_bad() {
+    let mut rig = Rig::new();
+    let mut units = chain(&[gather(3, 8, 100)]);
+    units.truncate(7);
+    gives(&mut rig, &Case::fetched(3, units.clone()), &[(MALFORMED, 3)], 7);
+    let case = Case::fetched(3, units);
+    let flush = Case { job: Job { flush: true, ..case.job }, ..case };
+    gives(&mut rig, &flush, &[FLUSHED], 7);
+}
+
+#[test]
+fn a_push_is_one_wqe_whatever_it_says() {
+    let mut rig = Rig::new();
+    let two = chain(&[gather(3, 1, 100), gather(4, 1, 100)]);
+    gives(&mut rig, &Case::pushed(3, two), &[(MALFORMED, 3)], 2);
+    gives(&mut rig, &Case::pushed(3, chain(&[gather(4, 2, 100)])), &[(MALFORMED, 2)], 2);
+    gives(&mut rig, &Case::pushed(3, chain(&[gather(3, 2, 100)])), &[(0, 0)], 2);
+}
+
+#[test]
+fn a_job_that_is_flushed_is_walked_all_the_same() {
+    let mut rig = Rig::new();
+    let lost = WqeHead { units: 12, ..gather(2, 1, 100) };
+    let mut units = chain(&[gather(0, 2, 5), lost]);
+    units.truncate(3);
+    units.extend(chain(&[gather(3, 1, 5)]));
+    let case = Case::fetched(0, units);
+    let flush = Case { job: Job { flush: true, ..case.job }, ..case };
+    gives(&mut rig, &flush, &[FLUSHED, FLUSHED, FLUSHED], 4);
+}
+
+#[test]
+fn a_job_that_was_not_read_is_not_trusted() {
+    let mut rig = Rig::new();
+    let units = chain(&[gather(0, 1, 5), gather(1, 2, 5)]);
+    for (cut, errs) in [(3, [true, false]), (1, [true, false]), (1, [false, true]), (2, [true, true])] {
+        let case = Case { cut, errs, ..Case::fetched(0, units.clone()) };
+        gives(&mut rig, &case, &[(Status::General as u64, 7)], 3);
+        let flush = Case { job: Job { flush: true, ..case.job }, ..case };
+        gives(&mut rig, &flush, &[(Status::General as u64, 7)], 3);
+    }
+    gives(&mut rig, &Case::fetched(0, units), &[(0, 0), (0, 0)], 3);
+}
+
+#[test]
+fn the_sum_of_bytes_ends_at_all_ones() {
+    let mut rig = Rig::new();
+    let case = Case::fetched(0, chain(&[gather(0, 1, 0xffff_fff0), gather(1, 1, 16), gather(2, 1, 5)]));
+    assert_eq!(u64::from(case.outcome().report.bytes), 0xffff_ffff);
+    gives(&mut rig, &case, &[(0, 0), (0, 0), (0, 0)], 3);
+    let case = Case::fetched(0, chain(&[gather(0, 1, 0xffff_fff0), gather(1, 1, 15)]));
+    assert_eq!(u64::from(case.outcome().report.bytes), 0xffff_ffff);
+    rig.check(&[case]);
+}
+
+#[test]
+fn rust_and_verilog_agree() {
+    let case = differential!(
+        "parse",
+        Parse::default,
+        clock,
+        [
+            job.payload,
+            job.valid,
+            fetched.payload,
+            fetched.valid,
+            pushed.payload,
+            pushed.valid,
+            report.ready,
+            work.ready,
+            units.ready
+        ]
+    );
+    run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{found}"));
+}

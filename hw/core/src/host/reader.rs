@@ -1,0 +1,127 @@
+//! The way from host memory: work requests, payload and page lists, each to its client.
+
+pub mod gather;
+pub mod model;
+#[cfg(test)]
+mod rig;
+#[cfg(test)]
+mod tests;
+
+use rust_hdl::prelude::*;
+
+use gather::Gather;
+
+use super::axi::{ReadAddress, ReadBeat};
+use super::dma_read::{DmaRead, ReadCommand, ReadData};
+use super::work::Unit;
+use crate::constant::number;
+use crate::prim::pulses::Pulses;
+use crate::state::walker::{Line, LineRequest};
+use crate::stream::{StreamSink, StreamSource};
+
+/// Clients of the engine: fetches, payload, lines.
+const CLIENTS: usize = 3;
+/// Bytes of a line.
+const LINE_BYTES: usize = 64;
+
+block! {
+    /// Reads for three clients, each at its own pace.
+    ///
+    /// ```text
+    ///   fetch, payload, line_request ─ DmaRead ─┬─ Gather ─ units
+    ///                                           ├────────── payload_data
+    ///                                           └─ Gather ─ line
+    /// ```
+    ///
+    /// - **Ports** `fetch`: commands for whole units, answered on `units`, the last of a command marked and saying whether it
+    ///   failed; `payload`: commands for any bytes, answered on `payload_data`; `line_request`: a line each, answered on
+    ///   `line` with the same `id`. All answers in the order of their commands. `ar`, `r`: the host. `failed`: a cycle
+    ///   high for each command with bytes that could not be read; `busy`: a command is not answered.
+    /// - **Latency** 3 cycles from a command to `ar`, 7 from `r` to `payload_data`, 8 to `units` and `line` from the last beat of
+    ///   the 64 bytes. **Rate** as [`DmaRead`]: 1 beat per cycle from `r` and to each client, so a unit or line every
+    ///   `512 / D` cycles; a command every 2 cycles from each.
+    /// - **Backpressure** a client that stalls its answers stalls its own commands alone. No combinational path from port to
+    ///   port.
+    /// - **Reset** forgets all commands; the host's side has to be reset with it.
+    /// - **Limits** those of [`DmaRead`]. `fetch` asks for multiples of 64 bytes, at any address; what else it asks for
+    ///   comes in units whose last one has its bytes in the wrong place. `tag` of `fetch` is not looked at.
+    pub struct HostReader<const D: usize, const LOG: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub fetch: StreamSink<ReadCommand>,
+        pub units: StreamSource<Unit>,
+        pub payload: StreamSink<ReadCommand>,
+        pub payload_data: StreamSource<ReadData<D>>,
+        pub line_request: StreamSink<LineRequest>,
+        pub line: StreamSource<Line>,
+        pub ar: StreamSource<ReadAddress>,
+        pub r: StreamSink<ReadBeat<D>>,
+        pub failed: Signal<Out, Bit>,
+        pub busy: Signal<Out, Bit>,
+        engine: DmaRead<D, CLIENTS, LOG>,
+        fetched: Gather<D>,
+        walked: Gather<D>,
+        pulses: Pulses<CLIENTS>,
+        beat: Signal<Local, ReadData<D>>,
+        takes: Signal<Local, Bits<CLIENTS>>,
+        failures: Signal<Local, Bits<CLIENTS>>,
+        line_len: Constant<Bits<13>> = number(LINE_BYTES),
+    }
+}
+
+impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, engine, fetched, walked, pulses);
+        self.engine.reset.next = self.reset.val();
+        self.fetched.reset.next = self.reset.val();
+        self.walked.reset.next = self.reset.val();
+        self.pulses.reset.next = self.reset.val();
+
+        StreamSink::<ReadCommand>::link(&mut self.fetch, &mut self.engine.command[0]);
+        StreamSink::<ReadCommand>::link(&mut self.payload, &mut self.engine.command[1]);
+        self.engine.command[2].valid.next = self.line_request.valid.val();
+        self.engine.command[2].payload.next.iova = self.line_request.payload.val().addr;
+        self.engine.command[2].payload.next.len = self.line_len.val();
+        self.engine.command[2].payload.next.tag = bit_cast::<6, 3>(self.line_request.payload.val().id);
+        self.line_request.ready.next = self.engine.command[2].ready.val();
+        StreamSource::<ReadAddress>::link(&mut self.ar, &mut self.engine.ar);
+        StreamSink::<ReadBeat<D>>::link(&mut self.r, &mut self.engine.r);
+
+        StreamSource::<ReadData<D>>::join(&mut self.engine.data[0], &mut self.fetched.sink);
+        StreamSource::<ReadData<D>>::link(&mut self.payload_data, &mut self.engine.data[1]);
+        StreamSource::<ReadData<D>>::join(&mut self.engine.data[2], &mut self.walked.sink);
+        self.units.valid.next = self.fetched.source.valid.val();
+        self.units.payload.next.data = self.fetched.source.payload.val().data;
+        self.units.payload.next.last = self.fetched.source.payload.val().last;
+        self.units.payload.next.err = self.fetched.source.payload.val().err;
+        self.fetched.source.ready.next = self.units.ready.val();
+        self.line.valid.next = self.walked.source.valid.val();
+        self.line.payload.next.data = self.walked.source.payload.val().data;
+        self.line.payload.next.id = bit_cast::<3, 6>(self.walked.source.payload.val().tag);
+        self.line.payload.next.err = self.walked.source.payload.val().err;
+        self.walked.source.ready.next = self.line.ready.val();
+
+        self.takes.next = 0.into();
+        self.takes.next = self.takes.val().replace_bit(0, self.fetched.sink.ready.val());
+        self.takes.next = self.takes.val().replace_bit(1, self.payload_data.ready.val());
+        self.takes.next = self.takes.val().replace_bit(2, self.walked.sink.ready.val());
+        self.failures.next = 0.into();
+        for i in 0..CLIENTS {
+            self.beat.next = self.engine.data[i].payload.val();
+            self.failures.next = self.failures.val().replace_bit(
+                i,
+                self.engine.data[i].valid.val()
+                    & self.takes.val().get_bit(i)
+                    & self.beat.val().eop
+                    & self.beat.val().err,
+            );
+        }
+        self.pulses.happens.next = self.failures.val();
+        self.failed.next = self.pulses.pulse.val();
+        self.busy.next = self.engine.busy.val()
+            | self.fetched.source.valid.val()
+            | self.walked.source.valid.val()
+            | self.pulses.busy.val();
+    }
+}

@@ -1,0 +1,151 @@
+//! Where operations on send queues are carried out, one behind the other.
+
+use rust_hdl::prelude::*;
+
+use super::act::Act;
+use super::choose::Choose;
+use super::rows::Rows;
+use super::verdict::Verdict;
+use crate::host::work::{QpChange, Report, SendDoorbell, SendRow};
+use crate::prim::block_fifo::BlockFifo;
+use crate::stream::StreamSink;
+
+block! {
+    /// Takes doorbells, reports and changes, keeps the line of queue pairs that wait, and says which jobs start.
+    ///
+    /// - **Ports** `doorbell`, `change`, `report`, `row*`, `now`, `pause`: as of [`Send`](super::Send). `hold`: begin no operation;
+    ///   `fetch_room`, `push_room`: a job of either kind has room, the second with the units of this doorbell.
+    ///   `begins`: rows are read; `works`: an operation is under way; `scrubs`: the rows are being cleared; `has_line`:
+    ///   queue pairs wait. High for the cycle of the operation: `fetches`, `pushes`: a job starts, for `units` units of
+    ///   `number` from `next_index` on, under `held_row` with its ring of `capacity` units, and `flushes` its WQEs;
+    ///   `commits`: the doorbell is a commit; `bad`, `wrong_page`, `falls_back`: what became of it.
+    /// - **Latency** 2 cycles from a doorbell to its job. **Rate** and **Order** as of [`Send`](super::Send).
+    /// - **Backpressure** none from the jobs: without room, queue pairs stay in line.
+    /// - **Reset** empties the line and scrubs the rows.
+    pub struct Desk<const QPS: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub doorbell: StreamSink<SendDoorbell>,
+        pub change: StreamSink<QpChange>,
+        pub report: StreamSink<Report>,
+        pub row_enable: Signal<Out, Bit>,
+        pub row_index: Signal<Out, Bits<QPS>>,
+        pub row: Signal<In, SendRow>,
+        pub now: Signal<In, Bits<64>>,
+        pub pause: Signal<In, Bit>,
+        pub hold: Signal<In, Bit>,
+        pub fetch_room: Signal<In, Bit>,
+        pub push_room: Signal<In, Bit>,
+        pub begins: Signal<Out, Bit>,
+        pub works: Signal<Out, Bit>,
+        pub scrubs: Signal<Out, Bit>,
+        pub has_line: Signal<Out, Bit>,
+        pub fetches: Signal<Out, Bit>,
+        pub pushes: Signal<Out, Bit>,
+        pub flushes: Signal<Out, Bit>,
+        pub units: Signal<Out, Bits<6>>,
+        pub number: Signal<Out, Bits<QPS>>,
+        pub next_index: Signal<Out, Bits<16>>,
+        pub held_row: Signal<Out, SendRow>,
+        pub capacity: Signal<Out, Bits<16>>,
+        pub commits: Signal<Out, Bit>,
+        pub bad: Signal<Out, Bit>,
+        pub wrong_page: Signal<Out, Bit>,
+        pub falls_back: Signal<Out, Bit>,
+        choose: Choose<QPS>,
+        rows: Rows<QPS>,
+        verdict: Verdict<QPS>,
+        act: Act,
+        line: BlockFifo<Bits<QPS>, QPS>,
+        acts: Signal<Local, Bit>,
+        rings: Signal<Local, Bit>,
+    }
+}
+
+impl<const QPS: usize> Logic for Desk<QPS> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, choose, rows, line);
+        self.choose.reset.next = self.reset.val();
+        self.line.reset.next = self.reset.val();
+
+        // Choose. An input moves when it has been acted on, so its payload is there all the while.
+        self.choose.report.next = self.report.valid.val();
+        self.choose.report_qpn.next = self.report.payload.val().qpn;
+        self.choose.change.next = self.change.valid.val();
+        self.choose.change_qpn.next = self.change.payload.val().qpn;
+        self.choose.doorbell.next = self.doorbell.valid.val();
+        self.choose.doorbell_qpn.next = self.doorbell.payload.val().qpn;
+        self.choose.line.next = self.line.source.valid.val() & self.fetch_room.val() & !self.pause.val();
+        self.choose.line_qpn.next = self.line.source.payload.val();
+        self.choose.hold.next = self.hold.val();
+        self.choose.paced.next = self.row.val().pace.any();
+        self.acts.next = self.choose.acts.val();
+        self.rings.next = self.choose.acts.val() & self.choose.rings.val();
+        self.report.ready.next = self.acts.val() & self.choose.reports.val();
+        self.change.ready.next = self.acts.val() & self.choose.changes.val();
+        self.doorbell.ready.next = self.rings.val();
+        self.line.source.ready.next = self.acts.val() & self.choose.serves.val();
+        self.begins.next = self.choose.begins.val();
+        self.works.next = self.choose.works.val();
+        self.scrubs.next = self.choose.scrubs.val();
+        self.number.next = self.choose.index.val();
+
+        // Look.
+        self.row_enable.next = self.choose.begins.val();
+        self.row_index.next = self.choose.index.val();
+        self.rows.begins.next = self.choose.begins.val();
+        self.rows.index.next = self.choose.index.val();
+        self.rows.looks.next = self.choose.looks.val();
+        self.rows.row.next = self.row.val();
+        self.rows.producer.next = self.doorbell.payload.val().producer;
+        self.rows.bytes.next = self.report.payload.val().bytes;
+        self.rows.now.next = self.now.val();
+        self.rows.scrubs.next = self.choose.scrubs.val();
+        self.held_row.next = self.rows.held_row.val();
+        self.next_index.next = self.rows.state.val().next_index;
+        self.capacity.next = self.rows.capacity.val();
+
+        // Act.
+        self.verdict.doorbell.next = self.doorbell.payload.val();
+        self.verdict.row.next = self.rows.held_row.val();
+        self.verdict.gap.next = self.rows.gap.val();
+        self.verdict.waiting.next = self.rows.waiting.val();
+        self.verdict.capacity.next = self.rows.capacity.val();
+        self.act.reports.next = self.choose.reports.val();
+        self.act.changes.next = self.choose.changes.val();
+        self.act.rings.next = self.choose.rings.val();
+        self.act.serves.next = self.choose.serves.val();
+        self.act.row.next = self.rows.held_row.val();
+        self.act.state.next = self.rows.state.val();
+        self.act.waiting.next = self.rows.waiting.val();
+        self.act.gap.next = self.rows.gap.val();
+        self.act.doorbell.next = self.doorbell.payload.val();
+        self.act.good.next = self.verdict.good.val();
+        self.act.advances.next = self.verdict.advances.val();
+        self.act.reported.next = self.report.payload.val().units;
+        self.act.delay.next = self.rows.delay.val();
+        self.act.resets.next = self.change.payload.val().resets;
+        self.act.is_due.next = self.rows.is_due.val();
+        self.act.pause.next = self.pause.val();
+        self.act.fetch_room.next = self.fetch_room.val();
+        self.act.push_room.next = self.push_room.val();
+        self.act.is_alone.next = !self.line.level.val().any();
+        self.act.now.next = self.now.val();
+        self.rows.writes.next = self.acts.val();
+        self.rows.changed.next = self.act.changed.val();
+        // Each queue pair is in line once, so there is always a place.
+        self.line.sink.valid.next = self.acts.val() & self.act.queues.val();
+        self.line.sink.payload.next = self.choose.index.val();
+        self.has_line.next = self.line.level.val().any();
+
+        self.fetches.next = self.acts.val() & self.act.fetches.val();
+        self.pushes.next = self.rings.val() & self.act.pushes.val();
+        self.flushes.next = self.act.flushes.val();
+        self.units.next = self.act.units.val();
+        self.commits.next = self.rings.val() & self.doorbell.payload.val().commits;
+        self.bad.next = self.rings.val() & self.verdict.bad.val();
+        self.wrong_page.next = self.rings.val() & self.verdict.wrong_page.val();
+        self.falls_back.next = self.rings.val() & self.act.falls_back.val();
+    }
+}

@@ -1,0 +1,62 @@
+//! The card behind the scheduler: takes jobs, reports and retires them, and holds what comes out against the model.
+
+use rust_hdl::prelude::Bits;
+
+use super::{Rig, Running};
+use crate::host::dma_read::ReadCommand;
+use crate::host::work::{Job, Report};
+use crate::testing::{collect, push, read};
+
+impl Rig {
+    /// Counts what has ended, and holds `drained` against it.
+    pub(super) fn turn_colours(&mut self, retired: Option<&Job>) {
+        if let Some(job) = retired {
+            self.unretired[usize::from(job.colour)] -= 1;
+        }
+        if std::mem::take(&mut self.drain) {
+            assert!(!self.is_draining, "one drain at a time");
+            self.colour = !self.colour;
+            self.is_draining = true;
+            self.counts.drains += 1;
+        }
+        let old = usize::from(!self.colour);
+        let is_under = self.under.is_some_and(|under| under.colour != self.colour);
+        let is_drained = self.is_draining && self.unretired[old] == 0 && !is_under;
+        assert_eq!(read::<bool>(&self.bench, "drained"), is_drained, "drained");
+        self.is_draining &= !is_drained;
+    }
+
+    /// Takes what came out, and lets the card go on with its jobs.
+    pub(super) fn receive(&mut self, cycle: u64) {
+        for command in collect::<ReadCommand>(&mut self.bench, self.read) {
+            assert_eq!(Some(command), self.awaited_reads.pop_front(), "reads");
+        }
+        for unit in collect::<Bits<512>>(&mut self.bench, self.pushed) {
+            assert_eq!(Some(unit), self.awaited_units.pop_front(), "units");
+        }
+        for job in collect::<Job>(&mut self.bench, self.job) {
+            assert_eq!(Some(job), self.awaited_jobs.pop_front(), "jobs");
+            self.jobs.push((cycle, job));
+            let mut wait = || 1 + self.rng.below(self.latency);
+            let first = cycle + wait();
+            self.running.push_back(Running { job, due: [first, first + wait()], is_reported: false });
+        }
+        if self.is_stuck {
+            return;
+        }
+        // Both reports and ends come in the order of the jobs.
+        let sent = self.reports.len() + self.running.iter().filter(|running| running.is_reported).count();
+        if let Some(next) = self.running.get(sent).filter(|next| next.due[0] <= cycle) {
+            let most = u64::from(next.job.units);
+            let is_whole = next.job.pushed || next.job.flush || !self.is_partial;
+            let units = if is_whole { most } else { 1 + self.rng.below(most) };
+            let bytes = if self.is_partial { self.rng.below(1 << 13) } else { units * self.unit_bytes };
+            let report = Report { qpn: next.job.qpn, units: units.into(), bytes: bytes.into() };
+            push(&mut self.bench, self.report, &[report]);
+            self.reports.push_back(report);
+        }
+        if self.running.front().is_some_and(|first| first.is_reported && first.due[1] <= cycle) {
+            self.retiring.extend(self.running.pop_front().map(|running| running.job));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! One operation on one row: what becomes of the row, and what is to be told.
+
+use rust_hdl::prelude::*;
+
+use super::admit::Admit;
+use super::complete::Complete;
+use super::consume::Consume;
+use super::table::QueueRow;
+use crate::host::work::{CqDoorbell, Done, EntryWrite};
+use crate::record;
+use crate::state::command::{ObjectCommand, ObjectReply};
+
+record! {
+    /// What is known of the queue an operation is for.
+    pub struct Known {
+        /// A doorbell came through another page than the queue's.
+        pub is_foreign: Bit,
+        /// The table does not have its number.
+        pub is_beyond: Bit,
+        /// Entries written and not taken.
+        pub held: Bits<24>,
+        /// Entries that a doorbell takes.
+        pub moved: Bits<24>,
+    }
+}
+
+block! {
+    /// Has the operation judged by the block for its kind. Logic only.
+    ///
+    /// - **Ports** `completes`, `consumes`, `commands`: one of them says which of `done`, `doorbell` and `command` is carried
+    ///   out in this cycle, or none. `row`, `known`: of its queue. `changes`: `after` is its row from now on. The rest as in
+    ///   [`Complete`], [`Consume`] and [`Admit`], and low unless the operation is carried out; `made` and `given` mean
+    ///   something with `writes` and `commands`.
+    /// - **Latency** 0 cycles. **Reset** none.
+    pub struct Decide<const PAGES: usize> {
+        pub completes: Signal<In, Bit>,
+        pub consumes: Signal<In, Bit>,
+        pub commands: Signal<In, Bit>,
+        pub done: Signal<In, Done>,
+        pub doorbell: Signal<In, CqDoorbell>,
+        pub command: Signal<In, ObjectCommand>,
+        pub row: Signal<In, QueueRow>,
+        pub known: Signal<In, Known>,
+        pub now: Signal<In, Bits<64>>,
+        pub changes: Signal<Out, Bit>,
+        pub after: Signal<Out, QueueRow>,
+        pub writes: Signal<Out, Bit>,
+        pub made: Signal<Out, EntryWrite>,
+        pub loses: Signal<Out, Bit>,
+        pub fires: Signal<Out, Bit>,
+        pub overflows: Signal<Out, Bit>,
+        pub bad: Signal<Out, Bit>,
+        pub wrong_page: Signal<Out, Bit>,
+        pub given: Signal<Out, ObjectReply>,
+        pub ends: Signal<Out, Bit>,
+        complete: Complete,
+        consume: Consume,
+        admit: Admit<PAGES>,
+    }
+}
+
+impl<const PAGES: usize> Logic for Decide<PAGES> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.complete.done.next = self.done.val();
+        self.complete.row.next = self.row.val();
+        self.complete.held.next = self.known.val().held;
+        self.complete.now.next = self.now.val();
+        self.consume.doorbell.next = self.doorbell.val();
+        self.consume.row.next = self.row.val();
+        self.consume.is_foreign.next = self.known.val().is_foreign;
+        self.consume.moved.next = self.known.val().moved;
+        self.consume.held.next = self.known.val().held;
+        self.admit.command.next = self.command.val();
+        self.admit.row.next = self.row.val();
+        self.admit.is_beyond.next = self.known.val().is_beyond;
+
+        self.changes.next = (self.completes.val() & self.row.val().exists)
+            | (self.consumes.val() & self.consume.accepted.val())
+            | (self.commands.val() & self.admit.changes.val());
+        self.after.next = self.complete.after.val();
+        if self.consumes.val() {
+            self.after.next = self.consume.after.val();
+        }
+        if self.commands.val() {
+            self.after.next = self.admit.after.val();
+        }
+        self.writes.next = self.completes.val() & self.complete.written.val();
+        self.made.next = self.complete.entry.val();
+        self.loses.next = self.completes.val() & self.complete.lost.val();
+        self.fires.next = (self.completes.val() & self.complete.fires.val())
+            | (self.consumes.val() & self.consume.fires.val());
+        self.overflows.next = self.completes.val() & self.complete.overflows.val();
+        self.bad.next = self.consumes.val() & self.consume.bad.val();
+        self.wrong_page.next = self.consumes.val() & self.consume.wrong_page.val();
+        self.given.next = self.admit.reply.val();
+        self.ends.next = self.commands.val() & self.admit.ends.val();
+    }
+}

@@ -1,0 +1,239 @@
+//! The owner of the queue pairs: mailbox commands in, and what the sending side reads out.
+//!
+//! ```text
+//!   command ─ creation, modification ─ judge ─┬─ drain, drained ─ change ─ reply
+//!                                             ├─ tables ─ row
+//!     error ─ failures ───────────────────────┘
+//!                └─ event
+//! ```
+
+mod attributes;
+pub mod creation;
+pub mod failures;
+pub mod judge;
+#[cfg(test)]
+mod model;
+pub mod modification;
+#[cfg(test)]
+mod rig;
+pub mod tables;
+#[cfg(test)]
+mod tests;
+pub mod transitions;
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::QueuePair;
+
+use self::failures::Failures;
+use self::judge::{Judge, Verdict};
+use self::tables::Tables;
+use super::command::{ObjectCommand, ObjectReply};
+use crate::constant::number;
+use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
+use crate::prim::reg::Reg;
+use crate::stream::{StreamSink, StreamSource};
+
+/// What the owner does with the command it holds.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+enum Step {
+    /// It holds none.
+    Idle,
+    /// Asks the table for the queue pair, behind an error that was before it.
+    Look,
+    /// The checks look at command and queue pair.
+    Weigh,
+    /// Their results decide.
+    Judge,
+    /// Writes the tables.
+    Act,
+    /// Says `drain`.
+    Drain,
+    /// Waits for `drained`.
+    Wait,
+    /// Tells the sending side.
+    Change,
+    /// Replies.
+    Answer,
+}
+
+block! {
+    /// Makes, changes, shows and ends `2^QPS` queue pairs, one command at a time.
+    ///
+    /// A refused command has changed nothing. The row changes first; whoever reads it from the cycle of `drain` on finds the
+    /// new one, and `drained` says that what was begun under the old one has ended. So nothing of a queue pair is under
+    /// way when the reply to its destruction or to its way to RESET comes.
+    ///
+    /// - **Ports** `command`, `reply`: as the mailbox has them, one reply for each command. `error`: a queue pair goes into
+    ///   error; `event`: it did so and no completion tells it. `row_enable`, `row_index`, `row`: as in [`Tables`].
+    ///   `probe_cq`, `probe_exists`: do these CQs exist, the one for sending and the one for receiving, answered in the
+    ///   same cycle. `change`: a queue pair begins anew, or may go on; taken before the reply. `drain`: a pulse when
+    ///   all that is under way has to end; `drained`: a pulse, in a later cycle, when it has. `ready`: the tables are
+    ///   clean. `busy`: a command, an error or an event is inside, or the tables are not clean.
+    /// - **Latency** from the command to the reply's offer, 5 cycles; a change adds 1, if it is taken at once, a drain 2, if
+    ///   `drained` comes a cycle after it, and an error taken together with the command 1.
+    /// - **Rate** one command at a time; one error in 2 cycles.
+    /// - **Backpressure** commands wait for the reply before them. Errors wait for at most five cycles of a command, never
+    ///   for `drained`, `change` or `reply`; an event that is not taken stalls them. No path from port to port but from
+    ///   `probe_exists` to registers.
+    /// - **Reset** forgets command, error and event, and all queue pairs, which takes `2^QPS` cycles; `ready` is low
+    ///   meanwhile, and commands and errors wait.
+    /// - **Limits** `QPS` and `CQS` to 24, `PAGES` to 12. A number beyond is `OutOfRange` for create, and `NoObject` for the
+    ///   others.
+    pub struct QueuePairs<const QPS: usize, const CQS: usize, const PAGES: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub command: StreamSink<ObjectCommand>,
+        pub reply: StreamSource<ObjectReply>,
+        pub error: StreamSink<QpError>,
+        pub event: StreamSource<EventRecord>,
+        pub row_enable: Signal<In, Bit>,
+        pub row_index: Signal<In, Bits<24>>,
+        pub row: Signal<Out, SendRow>,
+        pub probe_cq: [Signal<Out, Bits<24>>; 2],
+        pub probe_exists: [Signal<In, Bit>; 2],
+        pub change: StreamSource<QpChange>,
+        pub drain: Signal<Out, Bit>,
+        pub drained: Signal<In, Bit>,
+        pub ready: Signal<Out, Bit>,
+        pub busy: Signal<Out, Bit>,
+        tables: Tables<QPS>,
+        failures: Failures<QPS>,
+        judge: Judge<CQS, PAGES>,
+        step: Reg<Step>,
+        verb: Reg<Bits<8>>,
+        object: Reg<Bits<32>>,
+        attributes: Reg<Bits<64>>,
+        /// The command's body; once judged, the queue pair to be stored or shown.
+        body: Reg<Bits<896>>,
+        verdict: Reg<Verdict>,
+        is_open: Signal<Local, Bit>,
+        looks: Signal<Local, Bit>,
+        acts: Signal<Local, Bit>,
+        send_cq_at: Constant<Bits<10>> = number(QueuePair::SEND_CQ.offset()),
+        receive_cq_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_CQ.offset()),
+    }
+}
+
+impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePairs<QPS, CQS, PAGES> {
+    #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "an arm for each step, and what all of them share")]
+    fn update(&mut self) {
+        clock!(self, clock, tables, failures, judge);
+        dff_setup!(self, clock, step, verb, object, attributes, body, verdict);
+        self.tables.reset.next = self.reset.val();
+        self.failures.reset.next = self.reset.val();
+        self.ready.next = self.tables.ready.val();
+        self.busy.next =
+            !self.tables.ready.val() | (self.step.q.val() != Step::Idle) | self.failures.busy.val();
+
+        // Between a command's look and its act nobody else may change the queue pair; elsewhere errors go first.
+        self.is_open.next = self.tables.ready.val()
+            & ((self.step.q.val() == Step::Idle)
+                | (self.step.q.val() == Step::Wait)
+                | (self.step.q.val() == Step::Change)
+                | (self.step.q.val() == Step::Answer));
+        self.failures.open.next = self.is_open.val();
+        StreamSink::<QpError>::link(&mut self.error, &mut self.failures.error);
+        StreamSource::<EventRecord>::link(&mut self.event, &mut self.failures.event);
+        self.failures.body.next = self.tables.body.val();
+
+        self.looks.next = (self.step.q.val() == Step::Look) & !self.failures.looks.val();
+        self.tables.read.next = self.looks.val() | self.failures.read.val();
+        self.tables.index.next = self.failures.index.val();
+        if self.looks.val() {
+            self.tables.index.next = self.object.q.val();
+        }
+        self.acts.next = (self.step.q.val() == Step::Act) & self.verdict.q.val().writes;
+        self.tables.write.next = self.acts.val() | self.failures.write.val();
+        self.tables.write_index.next = self.failures.write_index.val();
+        self.tables.write_body.next = self.failures.write_body.val();
+        if self.acts.val() {
+            self.tables.write_index.next = bit_cast::<QPS, 32>(self.object.q.val());
+            self.tables.write_body.next = self.body.q.val();
+        }
+        self.tables.row_enable.next = self.row_enable.val();
+        self.tables.row_index.next = self.row_index.val();
+        self.row.next = self.tables.row.val();
+
+        self.probe_cq[0].next = self.body.q.val().get_bits::<24>(self.send_cq_at.val().index());
+        self.probe_cq[1].next = self.body.q.val().get_bits::<24>(self.receive_cq_at.val().index());
+        for i in 0..2 {
+            self.judge.cq_exists[i].next = self.probe_exists[i].val();
+        }
+        self.judge.verb.next = self.verb.q.val();
+        self.judge.attributes.next = self.attributes.q.val();
+        self.judge.body.next = self.body.q.val();
+        self.judge.present.next = self.tables.body.val();
+        self.judge.beyond.next = self.tables.beyond.val();
+
+        self.command.ready.next = self.tables.ready.val() & (self.step.q.val() == Step::Idle);
+        self.drain.next = self.step.q.val() == Step::Drain;
+        self.change.valid.next = self.step.q.val() == Step::Change;
+        self.change.payload.next.qpn = bit_cast::<24, 32>(self.object.q.val());
+        self.change.payload.next.resets = self.verdict.q.val().resets;
+        self.reply.valid.next = self.step.q.val() == Step::Answer;
+        self.reply.payload.next.status = self.verdict.q.val().status;
+        self.reply.payload.next.field = self.verdict.q.val().field;
+        self.reply.payload.next.body = 0.into();
+        if self.verdict.q.val().shows {
+            self.reply.payload.next.body = self.body.q.val();
+        }
+
+        match self.step.q.val() {
+            Step::Idle => {
+                if self.tables.ready.val() & self.command.valid.val() {
+                    self.verb.d.next = self.command.payload.val().verb;
+                    self.object.d.next = self.command.payload.val().object;
+                    self.attributes.d.next = self.command.payload.val().attributes;
+                    self.body.d.next = self.command.payload.val().body;
+                    self.step.d.next = Step::Look;
+                }
+            }
+            Step::Look => {
+                if self.looks.val() {
+                    self.step.d.next = Step::Weigh;
+                }
+            }
+            Step::Weigh => {
+                self.step.d.next = Step::Judge;
+            }
+            Step::Judge => {
+                self.verdict.d.next = self.judge.verdict.val();
+                self.body.d.next = self.judge.outcome.val();
+                self.step.d.next = Step::Act;
+            }
+            Step::Act => {
+                self.step.d.next = Step::Answer;
+                if self.verdict.q.val().drains {
+                    self.step.d.next = Step::Drain;
+                } else if self.verdict.q.val().changes {
+                    self.step.d.next = Step::Change;
+                }
+            }
+            Step::Drain => {
+                self.step.d.next = Step::Wait;
+            }
+            Step::Wait => {
+                if self.drained.val() {
+                    self.step.d.next = Step::Answer;
+                    if self.verdict.q.val().changes {
+                        self.step.d.next = Step::Change;
+                    }
+                }
+            }
+            Step::Change => {
+                if self.change.ready.val() {
+                    self.step.d.next = Step::Answer;
+                }
+            }
+            Step::Answer => {
+                if self.reply.ready.val() {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+        }
+    }
+}

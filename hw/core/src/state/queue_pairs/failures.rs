@@ -1,0 +1,100 @@
+//! Queue pairs that go into error by themselves.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::{Event, QueuePair, QueuePairState};
+
+use crate::constant::number;
+use crate::host::work::{EventRecord, QpError};
+use crate::prim::reg::Reg;
+use crate::stream::{StreamSink, StreamSource};
+
+block! {
+    /// Puts queue pairs into error, one at a time.
+    ///
+    /// A queue pair that does not exist or is in RESET stays as it is. The event is for one that went into error just
+    /// now: in error already, it has nothing new to tell.
+    ///
+    /// - **Ports** `error`: who; `event`: to be told. `open`: the tables are free in this cycle and the next, unless
+    ///   `looks`. `read`, `index`: asks the tables; `looks`, `body`: a cycle later they show this queue pair; `write`,
+    ///   `write_index`, `write_body`: its body afterwards. `busy`: something is inside.
+    /// - **Latency** 1 cycle from `error` to `write`, 2 to `event`. **Rate** one error in 2 cycles.
+    /// - **Backpressure** an event that is not taken stalls `error`; `error.ready` follows `open` combinationally.
+    /// - **Reset** forgets the error and the event under way.
+    pub struct Failures<const QPS: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub error: StreamSink<QpError>,
+        pub event: StreamSource<EventRecord>,
+        pub open: Signal<In, Bit>,
+        pub read: Signal<Out, Bit>,
+        pub index: Signal<Out, Bits<32>>,
+        pub looks: Signal<Out, Bit>,
+        pub body: Signal<In, Bits<896>>,
+        pub write: Signal<Out, Bit>,
+        pub write_index: Signal<Out, Bits<QPS>>,
+        pub write_body: Signal<Out, Bits<896>>,
+        pub busy: Signal<Out, Bit>,
+        looking: Reg<Bit>,
+        failed: Reg<QpError>,
+        telling: Reg<Bit>,
+        accepts: Signal<Local, Bit>,
+        state: Signal<Local, Bits<3>>,
+        goes: Signal<Local, Bit>,
+        kind_at: Constant<Bits<10>> = number(QueuePair::KIND.offset()),
+        state_at: Constant<Bits<10>> = number(QueuePair::STATE.offset()),
+        state_mask: Constant<Bits<896>> = Constant::new(field(QueuePair::STATE.max())),
+        error_body: Constant<Bits<896>> = Constant::new(field(QueuePairState::Error as u128)),
+        reset_state: Constant<Bits<3>> = number(QueuePairState::Reset as u64),
+        error_state: Constant<Bits<3>> = number(QueuePairState::Error as u64),
+        event_kind: Constant<Bits<8>> = number(Event::QueuePairError as u64),
+    }
+}
+
+/// A body that holds a state and nothing else.
+fn field(state: u128) -> Bits<896> {
+    let mut bytes = [0; QueuePair::LEN];
+    QueuePair::STATE.write(&mut bytes, state);
+    num_bigint::BigUint::from_bytes_le(&bytes).into()
+}
+
+impl<const QPS: usize> Logic for Failures<QPS> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, looking, failed, telling);
+        self.accepts.next = self.open.val() & !self.looking.q.val() & !self.telling.q.val();
+        self.error.ready.next = self.accepts.val();
+        self.read.next = self.accepts.val() & self.error.valid.val();
+        self.index.next = bit_cast::<32, 24>(self.error.payload.val().qpn);
+        self.looking.d.next = self.accepts.val() & self.error.valid.val();
+        if self.accepts.val() {
+            self.failed.d.next = self.error.payload.val();
+        }
+
+        self.state.next = self.body.val().get_bits::<3>(self.state_at.val().index());
+        self.goes.next = self.looking.q.val()
+            & self.body.val().get_bits::<3>(self.kind_at.val().index()).any()
+            & (self.state.val() != self.reset_state.val())
+            & (self.state.val() != self.error_state.val());
+        self.looks.next = self.looking.q.val();
+        self.write.next = self.goes.val();
+        self.write_index.next = bit_cast::<QPS, 24>(self.failed.q.val().qpn);
+        self.write_body.next = (self.body.val() & !self.state_mask.val()) | self.error_body.val();
+
+        self.event.valid.next = self.telling.q.val();
+        self.event.payload.next.data = 0.into();
+        self.event.payload.next.object = self.failed.q.val().qpn;
+        self.event.payload.next.kind = self.event_kind.val();
+        self.event.payload.next.subkind = self.failed.q.val().status;
+        if self.event.ready.val() {
+            self.telling.d.next = false;
+        }
+        if self.goes.val() & self.failed.q.val().untold {
+            self.telling.d.next = true;
+        }
+        self.busy.next = self.looking.q.val() | self.telling.q.val();
+        if self.reset.val() {
+            self.looking.d.next = false;
+            self.telling.d.next = false;
+        }
+    }
+}

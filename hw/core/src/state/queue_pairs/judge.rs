@@ -1,0 +1,146 @@
+//! What is to become of a command.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::{CommandStatus, QueuePair, QueuePairState, Verb};
+
+use super::creation::Creation;
+use super::modification::Modification;
+use crate::constant::number;
+use crate::prim::reg::Reg;
+use crate::record;
+
+record! {
+    /// What to do, and how to reply.
+    pub struct Verdict {
+        /// The reply's status.
+        pub status: Bits<16>,
+        /// The reply's field.
+        pub field: Bits<16>,
+        /// The outcome is to be stored.
+        pub writes: Bit,
+        /// What was begun under the old row has to end.
+        pub drains: Bit,
+        /// The sending side is to be told.
+        pub changes: Bit,
+        /// The queues begin anew.
+        pub resets: Bit,
+        /// The outcome is to be shown.
+        pub shows: Bit,
+    }
+}
+
+block! {
+    /// Judges one command against the queue pair it names. The first cause that applies refuses it.
+    ///
+    /// - **Ports** `verb`, `attributes`, `body`: of the command; `present`, `beyond`: what the tables show; `cq_exists`: as
+    ///   in [`Creation`]. `verdict`; `outcome`: the queue pair to be stored, all zero for none, or to be shown.
+    /// - **Latency** 1 cycle, in which the inputs stay as they are: the checks are registered, for they are deep.
+    /// - **Reset** none: nothing is kept.
+    pub struct Judge<const CQS: usize, const PAGES: usize> {
+        pub clock: Signal<In, Clock>,
+        pub verb: Signal<In, Bits<8>>,
+        pub attributes: Signal<In, Bits<64>>,
+        pub body: Signal<In, Bits<896>>,
+        pub present: Signal<In, Bits<896>>,
+        pub beyond: Signal<In, Bit>,
+        pub cq_exists: [Signal<In, Bit>; 2],
+        pub verdict: Signal<Out, Verdict>,
+        pub outcome: Signal<Out, Bits<896>>,
+        creation: Creation<CQS, PAGES>,
+        modification: Modification,
+        is_refused: Reg<Bit>,
+        creation_field: Reg<Bits<16>>,
+        modification_status: Reg<Bits<16>>,
+        modification_field: Reg<Bits<16>>,
+        to: Reg<Bits<3>>,
+        exists: Signal<Local, Bit>,
+        is_modified: Signal<Local, Bit>,
+        kind_at: Constant<Bits<10>> = number(QueuePair::KIND.offset()),
+        create: Constant<Bits<8>> = number(Verb::Create as u64),
+        modify: Constant<Bits<8>> = number(Verb::Modify as u64),
+        query: Constant<Bits<8>> = number(Verb::Query as u64),
+        destroy: Constant<Bits<8>> = number(Verb::Destroy as u64),
+        done: Constant<Bits<16>> = number(CommandStatus::Done as u64),
+        unknown_verb: Constant<Bits<16>> = number(CommandStatus::UnknownVerb as u64),
+        out_of_range: Constant<Bits<16>> = number(CommandStatus::OutOfRange as u64),
+        no_object: Constant<Bits<16>> = number(CommandStatus::NoObject as u64),
+        exists_already: Constant<Bits<16>> = number(CommandStatus::Exists as u64),
+        bad_field: Constant<Bits<16>> = number(CommandStatus::BadField as u64),
+        bad_attribute: Constant<Bits<16>> = number(CommandStatus::BadAttribute as u64),
+        reset_state: Constant<Bits<3>> = number(QueuePairState::Reset as u64),
+        ready_to_send: Constant<Bits<3>> = number(QueuePairState::ReadyToSend as u64),
+        error_state: Constant<Bits<3>> = number(QueuePairState::Error as u64),
+    }
+}
+
+impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, is_refused, creation_field, modification_status, modification_field, to);
+        self.creation.body.next = self.body.val();
+        for i in 0..2 {
+            self.creation.cq_exists[i].next = self.cq_exists[i].val();
+        }
+        self.modification.present.next = self.present.val();
+        self.modification.body.next = self.body.val();
+        self.modification.attributes.next = self.attributes.val();
+        self.is_refused.d.next = self.creation.refused.val();
+        self.creation_field.d.next = self.creation.field.val();
+        self.modification_status.d.next = self.modification.status.val();
+        self.modification_field.d.next = self.modification.field.val();
+        self.to.d.next = self.modification.to.val();
+
+        self.exists.next = self.present.val().get_bits::<8>(self.kind_at.val().index()).any();
+        self.is_modified.next = self.modification_status.q.val() == self.done.val();
+        self.verdict.next.status = self.done.val();
+        self.verdict.next.field = 0.into();
+        self.verdict.next.writes = false;
+        self.verdict.next.drains = false;
+        self.verdict.next.changes = false;
+        self.verdict.next.resets = false;
+        self.verdict.next.shows = false;
+        self.outcome.next = 0.into();
+        if self.verb.val() == self.create.val() {
+            if self.beyond.val() {
+                self.verdict.next.status = self.out_of_range.val();
+            } else if self.exists.val() {
+                self.verdict.next.status = self.exists_already.val();
+            } else if self.attributes.val().any() {
+                self.verdict.next.status = self.bad_attribute.val();
+            } else if self.is_refused.q.val() {
+                self.verdict.next.status = self.bad_field.val();
+                self.verdict.next.field = self.creation_field.q.val();
+            } else {
+                self.outcome.next = self.creation.stored.val();
+                self.verdict.next.writes = true;
+                self.verdict.next.changes = true;
+                self.verdict.next.resets = true;
+            }
+        } else if (self.verb.val() != self.modify.val())
+            & (self.verb.val() != self.query.val())
+            & (self.verb.val() != self.destroy.val())
+        {
+            self.verdict.next.status = self.unknown_verb.val();
+        } else if !self.exists.val() {
+            self.verdict.next.status = self.no_object.val();
+        } else if self.verb.val() == self.modify.val() {
+            self.verdict.next.status = self.modification_status.q.val();
+            self.verdict.next.field = self.modification_field.q.val();
+            self.outcome.next = self.modification.merged.val();
+            self.verdict.next.writes = self.is_modified.val();
+            self.verdict.next.drains = self.is_modified.val() & (self.to.q.val() == self.reset_state.val());
+            self.verdict.next.resets = self.to.q.val() == self.reset_state.val();
+            // Ready to send, it sends; in error, it flushes.
+            self.verdict.next.changes = self.is_modified.val()
+                & ((self.to.q.val() == self.reset_state.val())
+                    | (self.to.q.val() == self.ready_to_send.val())
+                    | (self.to.q.val() == self.error_state.val()));
+        } else if self.verb.val() == self.query.val() {
+            self.outcome.next = self.present.val();
+            self.verdict.next.shows = true;
+        } else {
+            self.verdict.next.writes = true;
+            self.verdict.next.drains = true;
+        }
+    }
+}

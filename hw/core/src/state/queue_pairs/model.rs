@@ -1,0 +1,251 @@
+//! The owner of the queue pairs in plain Rust: a map.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigUint;
+use stroma_abi::desc::queue_pair::{attribute, transition};
+use stroma_abi::desc::{CommandStatus, Event, QueuePair, QueuePairKind, QueuePairState, Verb};
+
+use super::super::command::{ObjectCommand, ObjectReply};
+use crate::host::work::{EventRecord, QpError, SendRow};
+
+/// A command in plain numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command {
+    pub(super) verb: u8,
+    pub(super) object: u32,
+    pub(super) attributes: u64,
+    pub(super) body: [u8; QueuePair::LEN],
+}
+
+impl Command {
+    /// A command with nothing in its body.
+    pub(super) fn new(verb: Verb, object: u32) -> Self {
+        Self { verb: verb as u8, object, attributes: 0, body: [0; QueuePair::LEN] }
+    }
+
+    /// As the port takes it.
+    pub(super) fn payload(&self) -> ObjectCommand {
+        ObjectCommand {
+            verb: u64::from(self.verb).into(),
+            object: u64::from(self.object).into(),
+            attributes: self.attributes.into(),
+            body: BigUint::from_bytes_le(&self.body).into(),
+        }
+    }
+}
+
+/// What a command leads to, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) drains: bool,
+    /// A change, and whether it resets.
+    pub(super) change: Option<bool>,
+    pub(super) reply: ObjectReply,
+}
+
+/// Why a command is refused, and the byte of the field that is to blame.
+type Refusal = (CommandStatus, usize);
+
+pub(super) struct Owner {
+    /// Places for queue pairs.
+    pub(super) capacity: u32,
+    /// Doorbell pages.
+    pub(super) pages: u16,
+    pub(super) cqs: BTreeSet<u32>,
+    pub(super) queue_pairs: BTreeMap<u32, QueuePair>,
+}
+
+fn state_of(queue_pair: &QueuePair) -> QueuePairState {
+    QueuePairState::from_code(queue_pair.state).expect("what is stored has a state")
+}
+
+/// A ring of `bytes` from `base` on: does it begin with a page, and end at the last address or before?
+fn is_ring(base: u64, bytes: u64) -> bool {
+    base.is_multiple_of(4096) && u128::from(base) + u128::from(bytes) <= 1 << 64
+}
+
+impl Owner {
+    pub(super) fn command(&mut self, command: &Command) -> Outcome {
+        let (drains, change, shown) = match self.carry_out(command) {
+            Ok(done) => done,
+            Err((status, byte)) => {
+                let reply = ObjectReply {
+                    status: (status as u64).into(),
+                    field: (byte as u64).into(),
+                    ..ObjectReply::default()
+                };
+                return Outcome { drains: false, change: None, reply };
+            }
+        };
+        let body = shown.map_or_else(BigUint::default, |shown| BigUint::from_bytes_le(&shown.to_bytes()));
+        Outcome { drains, change, reply: ObjectReply { body: body.into(), ..ObjectReply::default() } }
+    }
+
+    fn carry_out(&mut self, command: &Command) -> Result<(bool, Option<bool>, Option<QueuePair>), Refusal> {
+        let verb = Verb::from_code(command.verb).ok_or((CommandStatus::UnknownVerb, 0))?;
+        let body = QueuePair::parse(&command.body).expect("a body is as long as a queue pair");
+        if verb == Verb::Create {
+            let created = self.created(command, &body)?;
+            self.queue_pairs.insert(command.object, created);
+            return Ok((false, Some(true), None));
+        }
+        let present = *self.queue_pairs.get(&command.object).ok_or((CommandStatus::NoObject, 0))?;
+        match verb {
+            Verb::Modify => {
+                let modified = modified(&present, command, &body)?;
+                self.queue_pairs.insert(command.object, modified);
+                let to = state_of(&modified);
+                let change = match to {
+                    QueuePairState::Reset => Some(true),
+                    QueuePairState::ReadyToSend | QueuePairState::Error => Some(false),
+                    _ => None,
+                };
+                Ok((to == QueuePairState::Reset, change, None))
+            }
+            Verb::Destroy => {
+                self.queue_pairs.remove(&command.object);
+                Ok((true, None, None))
+            }
+            _ => Ok((false, None, Some(present))),
+        }
+    }
+
+    fn created(&self, command: &Command, body: &QueuePair) -> Result<QueuePair, Refusal> {
+        if command.object >= self.capacity {
+            return Err((CommandStatus::OutOfRange, 0));
+        }
+        if self.queue_pairs.contains_key(&command.object) {
+            return Err((CommandStatus::Exists, 0));
+        }
+        if command.attributes != 0 {
+            return Err((CommandStatus::BadAttribute, 0));
+        }
+        let is_log = |log: u8| (4..=15).contains(&log);
+        let receive_bytes = || 16 << body.receive_stride << body.receive_log;
+        let is_good = [
+            (1, QueuePairKind::from_code(body.kind).is_some()),
+            (4, self.cqs.contains(&body.send_cq)),
+            (7, is_log(body.send_log)),
+            (8, self.cqs.contains(&body.receive_cq)),
+            (11, body.receive_log == 0 || is_log(body.receive_log)),
+            (12, body.page < self.pages),
+            (14, !body.has_srq),
+            (16, is_log(body.send_log) && is_ring(body.send_base, 64 << body.send_log)),
+            (
+                24,
+                body.receive_log == 0
+                    || is_log(body.receive_log) && is_ring(body.receive_base, receive_bytes()),
+            ),
+        ];
+        if let Some((byte, _)) = is_good.iter().find(|(_, is_good)| !is_good) {
+            return Err((CommandStatus::BadField, *byte));
+        }
+        Ok(initial(body))
+    }
+
+    /// What an error does; the event that tells it.
+    pub(super) fn error(&mut self, error: &QpError) -> Option<EventRecord> {
+        let number = u32::try_from(u64::from(error.qpn)).expect("24 bits");
+        let queue_pair = self.queue_pairs.get_mut(&number)?;
+        if matches!(state_of(queue_pair), QueuePairState::Reset | QueuePairState::Error) {
+            return None;
+        }
+        queue_pair.state = QueuePairState::Error as u8;
+        let event = EventRecord {
+            data: 0.into(),
+            object: error.qpn,
+            kind: (Event::QueuePairError as u64).into(),
+            subkind: error.status,
+        };
+        error.untold.then_some(event)
+    }
+
+    /// What the sending side reads; `None` when there is no such queue pair.
+    pub(super) fn row(&self, number: u32) -> Option<SendRow> {
+        let queue_pair = self.queue_pairs.get(&number)?;
+        Some(SendRow {
+            exists: true,
+            state: u64::from(queue_pair.state).into(),
+            kind: u64::from(queue_pair.kind).into(),
+            pd: u64::from(queue_pair.pd).into(),
+            cq: u64::from(queue_pair.send_cq).into(),
+            page: u64::from(queue_pair.page).into(),
+            log: u64::from(queue_pair.send_log).into(),
+            base: (queue_pair.send_base >> 12).into(),
+            pace: u64::from(queue_pair.pace).into(),
+        })
+    }
+}
+
+/// What creation makes of a body, and what RESET leaves of a queue pair.
+fn initial(body: &QueuePair) -> QueuePair {
+    QueuePair {
+        state: QueuePairState::Reset as u8,
+        kind: body.kind,
+        pd: body.pd,
+        send_cq: body.send_cq,
+        send_log: body.send_log,
+        receive_cq: body.receive_cq,
+        receive_log: body.receive_log,
+        page: body.page,
+        receive_stride: body.receive_stride,
+        has_srq: body.has_srq,
+        send_base: body.send_base,
+        receive_base: body.receive_base,
+        srq: body.srq,
+        ..QueuePair::default()
+    }
+}
+
+fn modified(present: &QueuePair, command: &Command, body: &QueuePair) -> Result<QueuePair, Refusal> {
+    let has = |attribute: u64| command.attributes & attribute != 0;
+    if command.attributes >> attribute::ALL.len() != 0 {
+        return Err((CommandStatus::BadAttribute, 0));
+    }
+    let from = state_of(present);
+    let to = if has(attribute::STATE) {
+        QueuePairState::from_code(body.state).ok_or((CommandStatus::BadField, 0))?
+    } else {
+        from
+    };
+    let kind = QueuePairKind::from_code(present.kind).expect("what is stored has a kind");
+    transition(kind, from, to, command.attributes).map_err(|status| (status, 0))?;
+    if has(attribute::PATH_MTU) && !(1..=5).contains(&body.path_mtu) {
+        return Err((CommandStatus::BadField, 35));
+    }
+    if has(attribute::READS_OUT) && body.reads_out > 16 {
+        return Err((CommandStatus::BadField, 52));
+    }
+    if has(attribute::READS_IN) && body.reads_in > 16 {
+        return Err((CommandStatus::BadField, 53));
+    }
+    if to == QueuePairState::Reset {
+        return Ok(initial(present));
+    }
+    let mut after = QueuePair { state: to as u8, ..*present };
+    macro_rules! set {
+        ($($attribute:ident: $($field:ident)+;)*) => {
+            $(if has(attribute::$attribute) { $(after.$field = body.$field;)+ })*
+        };
+    }
+    set! {
+        RIGHTS: rights;
+        PATH_MTU: path_mtu;
+        Q_KEY: q_key;
+        PEER: peer;
+        MIN_RNR: min_rnr;
+        SEND_PSN: send_psn;
+        TIMEOUT: timeout;
+        RECEIVE_PSN: receive_psn;
+        RETRY: retry;
+        RNR_RETRY: rnr_retry;
+        READS_OUT: reads_out;
+        READS_IN: reads_in;
+        P_KEY: p_key;
+        ADDRESS: peer_mac source_port peer_ip hop_limit traffic_class vlan flow_label source_address has_vlan;
+        PACE: pace;
+        RESULT_AREA: result_base result_log;
+    }
+    Ok(after)
+}

@@ -1,0 +1,237 @@
+//! Stories with names, and the cycles that the contract promises.
+
+use stroma_abi::desc::queue_pair::{TRANSITIONS, attribute, transition};
+use stroma_abi::desc::{CommandStatus, QueuePair, QueuePairKind, QueuePairState, Verb};
+
+use super::super::model::Command;
+use super::super::rig::{QPS, Rig};
+
+const DONE: u64 = CommandStatus::Done as u64;
+
+/// Creates a queue pair of this kind.
+fn created(rig: &mut Rig, object: u32, kind: QueuePairKind) {
+    let body = QueuePair {
+        kind: kind as u8,
+        pd: 7,
+        send_cq: 1,
+        send_log: 4,
+        receive_cq: 3,
+        page: 2,
+        send_base: 0x1234_5000,
+        ..QueuePair::default()
+    };
+    let command = Command { body: body.to_bytes(), ..Command::new(Verb::Create, object) };
+    assert_eq!(rig.carry_out(command), DONE);
+}
+
+/// A command that asks for a state and gives these attributes, all of value 1.
+fn to(object: u32, state: QueuePairState, attributes: u64) -> Command {
+    let body = QueuePair { state: state as u8, path_mtu: 1, pace: 1, ..QueuePair::default() };
+    let attributes = attributes | attribute::STATE;
+    Command { attributes, body: body.to_bytes(), ..Command::new(Verb::Modify, object) }
+}
+
+/// Leads a queue pair from RESET to a state, the shortest way that has all that is required.
+fn led(rig: &mut Rig, object: u32, kind: QueuePairKind, state: QueuePairState) {
+    use QueuePairState::{Drained, Error, Init, ReadyToReceive, ReadyToSend, Reset};
+    let way = [Reset, Init, ReadyToReceive, ReadyToSend, Drained];
+    if state == Error {
+        assert_eq!(rig.carry_out(to(object, Error, 0)), DONE);
+        return;
+    }
+    let end = way.iter().position(|place| *place == state).expect("a state on the way");
+    for step in way[..=end].windows(2) {
+        let is_row = |row: &&stroma_abi::desc::queue_pair::Transition| {
+            (row.from, row.to) == (step[0], step[1]) && row.kinds >> kind as u8 & 1 == 1
+        };
+        let row = TRANSITIONS.iter().find(is_row).expect("the way is in the table");
+        assert_eq!(rig.carry_out(to(object, row.to, row.required)), DONE);
+    }
+}
+
+#[test]
+fn every_kind_in_every_state_may_go_where_the_table_lets_it_and_nowhere_else() {
+    use QueuePairState::{Drained, Error, Init, ReadyToReceive, ReadyToSend, Reset};
+    let mut rig = Rig::default();
+    for (kind, _) in QueuePairKind::ALL {
+        for from in [Reset, Init, ReadyToReceive, ReadyToSend, Drained, Error] {
+            for (target, _) in QueuePairState::ALL {
+                let required = TRANSITIONS
+                    .iter()
+                    .find(|row| (row.from, row.to) == (from, *target) && row.kinds >> *kind as u8 & 1 == 1)
+                    .map_or(0, |row| row.required);
+                created(&mut rig, 5, *kind);
+                led(&mut rig, 5, *kind, from);
+                let expected = transition(*kind, from, *target, required | attribute::STATE);
+                let expected = expected.map_or_else(|status| status as u64, |()| DONE);
+                assert_eq!(rig.carry_out(to(5, *target, required)), expected, "{kind:?} {from:?} {target:?}");
+                assert_eq!(rig.carry_out(Command::new(Verb::Destroy, 5)), DONE);
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_are_served_while_a_drain_is_awaited() {
+    let mut rig = Rig::default();
+    rig.drain_cycles = 1;
+    for object in [1, 2] {
+        created(&mut rig, object, QueuePairKind::Local);
+        led(&mut rig, object, QueuePairKind::Local, QueuePairState::ReadyToSend);
+    }
+    for command in [to(1, QueuePairState::Reset, 0), Command::new(Verb::Destroy, 1)] {
+        rig.command(command);
+        rig.reach_drain();
+        // Drained does not come for a long time.
+        rig.drained_at = Some(rig.bench.cycle() + 200);
+        rig.error(2, 3, true);
+        rig.error(1, 4, true);
+        rig.error(2, 5, true);
+        for _ in 0..20 {
+            rig.step();
+        }
+        assert_eq!(rig.errors_waiting(), 0);
+        assert!(rig.drained_at.is_some());
+        // The one that ends stays as it is, the other is in error.
+        for number in [1, 2] {
+            rig.step_with(Some(number));
+            rig.agree_on_row(number);
+        }
+        assert_eq!(u64::from(rig.owner.row(2).expect("it exists").state), QueuePairState::Error as u64);
+        rig.settle();
+    }
+}
+
+#[test]
+fn errors_are_served_while_nobody_takes_the_change() {
+    let mut rig = Rig::default();
+    created(&mut rig, 1, QueuePairKind::Local);
+    led(&mut rig, 1, QueuePairKind::Local, QueuePairState::ReadyToReceive);
+    rig.hold_changes(true);
+    rig.command(to(1, QueuePairState::ReadyToSend, 0));
+    for _ in 0..10 {
+        rig.step();
+    }
+    assert!(rig.port::<bool>("change$valid"));
+    rig.error(1, 9, true);
+    for _ in 0..10 {
+        rig.step();
+    }
+    assert_eq!(rig.errors_waiting(), 0);
+    rig.hold_changes(false);
+    rig.settle();
+    assert_eq!(u64::from(rig.owner.row(1).expect("it exists").state), QueuePairState::Error as u64);
+}
+
+#[test]
+fn an_event_that_nobody_takes_stalls_errors_and_not_commands() {
+    let mut rig = Rig::default();
+    for object in [1, 2] {
+        created(&mut rig, object, QueuePairKind::Local);
+        led(&mut rig, object, QueuePairKind::Local, QueuePairState::ReadyToSend);
+    }
+    rig.hold_events(true);
+    rig.error(1, 9, true);
+    rig.error(2, 9, true);
+    rig.command(Command::new(Verb::Query, 2));
+    for _ in 0..30 {
+        rig.step();
+    }
+    assert_eq!(rig.errors_waiting(), 1);
+    assert!(!rig.port::<bool>("reply$valid") && rig.port::<bool>("command$ready"));
+    rig.hold_events(false);
+    rig.settle();
+}
+
+#[test]
+fn whoever_looks_from_the_cycle_of_drain_on_finds_the_new_row() {
+    let mut rig = Rig::default();
+    created(&mut rig, 6, QueuePairKind::Local);
+    led(&mut rig, 6, QueuePairKind::Local, QueuePairState::ReadyToSend);
+    for command in [to(6, QueuePairState::Reset, 0), Command::new(Verb::Destroy, 6)] {
+        rig.command(command);
+        while !rig.port::<bool>("drain") {
+            rig.step_with(Some(6));
+        }
+        // In this cycle `drain` is high, and the row from before is still shown.
+        assert_ne!(rig.owner.row(6), Some(rig.port("row")));
+        rig.step_with(Some(6));
+        rig.agree_on_row(6);
+        assert!(!rig.port::<bool>("drain"), "the pulse lasts one cycle");
+        rig.settle();
+    }
+}
+
+#[test]
+fn a_row_is_shown_until_the_next_look_and_beyond_the_table_there_is_none() {
+    let mut rig = Rig::default();
+    created(&mut rig, 3, QueuePairKind::Reliable);
+    for _ in 0..10 {
+        rig.step_with(None);
+    }
+    rig.step_with(Some(3));
+    for _ in 0..5 {
+        rig.agree_on_row(3);
+        rig.step_with(None);
+    }
+    for beyond in [3 + (1 << QPS), 3 + (1 << 23)] {
+        rig.step_with(Some(beyond));
+        rig.agree_on_row(beyond);
+    }
+}
+
+#[test]
+fn the_latencies_are_those_promised() {
+    let mut rig = Rig::default();
+    rig.drain_cycles = 1;
+    let cycles = |rig: &Rig| rig.offered_at - rig.taken_at;
+    created(&mut rig, 0, QueuePairKind::Local);
+    assert_eq!(cycles(&rig), 6);
+    assert_eq!(rig.carry_out(Command::new(Verb::Query, 0)), DONE);
+    assert_eq!(cycles(&rig), 5);
+    assert_eq!(rig.carry_out(to(0, QueuePairState::Init, 0)), DONE);
+    assert_eq!(cycles(&rig), 5);
+    assert_eq!(rig.carry_out(to(0, QueuePairState::Error, 0)), DONE);
+    assert_eq!(cycles(&rig), 6);
+    assert_eq!(rig.carry_out(to(0, QueuePairState::Reset, 0)), DONE);
+    assert_eq!(cycles(&rig), 8);
+    rig.error(0, 1, true);
+    assert_eq!(rig.carry_out(Command::new(Verb::Destroy, 0)), DONE);
+    assert_eq!(cycles(&rig), 8, "a drain, and an error taken together with the command");
+}
+
+#[test]
+fn recovers_from_reset_and_finds_no_queue_pair() {
+    let mut rig = Rig::default();
+    for object in 0..1 << QPS {
+        created(&mut rig, object, QueuePairKind::Local);
+    }
+    // Under way: a drain that never ends, an event that nobody takes.
+    led(&mut rig, 4, QueuePairKind::Local, QueuePairState::ReadyToSend);
+    rig.hold_events(true);
+    rig.error(4, 1, true);
+    rig.drain_cycles = 1_000_000;
+    rig.command(Command::new(Verb::Destroy, 0));
+    rig.reach_drain();
+    assert!(rig.port::<bool>("event$valid"));
+    rig.drain_cycles = 1;
+    rig.hold_events(false);
+    rig.reset(1);
+    let start = rig.bench.cycle();
+    while !rig.port::<bool>("ready") {
+        assert!(
+            rig.port::<bool>("busy")
+                && !rig.port::<bool>("command$ready")
+                && !rig.port::<bool>("error$ready")
+        );
+        rig.step_with(None);
+    }
+    assert_eq!(rig.bench.cycle() - start, 1 << QPS, "a place a cycle");
+    assert!(!rig.port::<bool>("busy"));
+    for object in 0..1 << QPS {
+        rig.step_with(Some(object));
+        rig.agree_on_row(object);
+        assert_eq!(rig.carry_out(Command::new(Verb::Query, object)), CommandStatus::NoObject as u64);
+    }
+    created(&mut rig, 4, QueuePairKind::Local);
+}

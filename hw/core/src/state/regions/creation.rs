@@ -1,0 +1,134 @@
+//! What a region may be: nothing that the MMU would translate wrongly.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::Region;
+use stroma_abi::desc::region::{PAGE_LIST_ENTRY, PAGE_LIST_LINE, PAGE_LOGS};
+
+use crate::constant::number;
+use crate::prim::reg::Reg;
+
+/// Bits of a body.
+pub(super) const BODY_BITS: usize = 8 * Region::LEN;
+/// Page sizes there are.
+const SIZES: usize = PAGE_LOGS.len();
+/// log2 of the bytes of the page list that are read at once.
+const LINE_LOG: usize = PAGE_LIST_LINE.trailing_zeros() as usize;
+/// log2 of the pages whose entries these bytes hold.
+const LINE_PAGES_LOG: usize = LINE_LOG - PAGE_LIST_ENTRY.trailing_zeros() as usize;
+
+/// Ones in the fields that have a name.
+fn named() -> Bits<BODY_BITS> {
+    let mut bytes = [0; Region::LEN];
+    for entry in Region::TABLE {
+        entry.field.write(&mut bytes, entry.field.max());
+    }
+    num_bigint::BigUint::from_bytes_le(&bytes).into()
+}
+
+block! {
+    /// Judges the body of a create command.
+    ///
+    /// Refused are, in the order of the body's bytes: a region that wraps past the last address, at `base`; an unknown page
+    /// size; at `list`, a page list that does not begin with a line or wraps, or, of a direct region, a first page
+    /// that does not begin where a page may, or pages that wrap. All of it may end where the addresses do.
+    ///
+    /// - **Ports** `body`: of the command; `refused`, `field`: a field holds what it may not, and the byte where the first such
+    ///   begins, 0 if there is none; `stored`: the body without what has no name.
+    /// - **Latency** 2 cycles, in which `body` stays as it is: three sums follow each other. `stored` has none.
+    /// - **Reset** none: nothing is kept.
+    pub struct Creation {
+        pub clock: Signal<In, Clock>,
+        pub body: Signal<In, Bits<BODY_BITS>>,
+        pub refused: Signal<Out, Bit>,
+        pub field: Signal<Out, Bits<16>>,
+        pub stored: Signal<Out, Bits<BODY_BITS>>,
+        /// From the start of the region's first page to the region's end.
+        span: Reg<Bits<49>>,
+        does_wrap: Reg<Bit>,
+        /// Bytes from `list` on that the MMU may read, or, of a direct region, give out.
+        reach: Reg<Bits<49>>,
+        base: Signal<Local, Bits<64>>,
+        length: Signal<Local, Bits<48>>,
+        list: Signal<Local, Bits<64>>,
+        page: Signal<Local, Bits<2>>,
+        is_direct: Signal<Local, Bit>,
+        within: Signal<Local, Bits<64>>,
+        log: Signal<Local, Bits<6>>,
+        is_known: Signal<Local, Bit>,
+        end: Signal<Local, Bits<65>>,
+        last_line: Signal<Local, Bits<49>>,
+        list_end: Signal<Local, Bits<65>>,
+        is_askew: Signal<Local, Bit>,
+        base_at: Constant<Bits<8>> = number(Region::BASE.offset()),
+        length_at: Constant<Bits<8>> = number(Region::LENGTH.offset()),
+        page_at: Constant<Bits<8>> = number(Region::PAGE.offset()),
+        direct_at: Constant<Bits<8>> = number(Region::DIRECT.offset()),
+        list_at: Constant<Bits<8>> = number(Region::LIST.offset()),
+        base_byte: Constant<Bits<16>> = number(Region::BASE.byte),
+        page_byte: Constant<Bits<16>> = number(Region::PAGE.byte),
+        list_byte: Constant<Bits<16>> = number(Region::LIST.byte),
+        size_code: [Constant<Bits<2>>; SIZES] = std::array::from_fn(number),
+        size_log: [Constant<Bits<6>>; SIZES] = std::array::from_fn(|page| number(PAGE_LOGS[page])),
+        within_page: [Constant<Bits<64>>; SIZES] = std::array::from_fn(|page| number((1_u64 << PAGE_LOGS[page]) - 1)),
+        within_line: Constant<Bits<64>> = number(PAGE_LIST_LINE - 1),
+        line_log: Constant<Bits<6>> = number(LINE_LOG),
+        line_pages_log: Constant<Bits<6>> = number(LINE_PAGES_LOG),
+        known: Constant<Bits<BODY_BITS>> = Constant::new(named()),
+    }
+}
+
+impl Logic for Creation {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, span, does_wrap, reach);
+        self.base.next = self.body.val().get_bits::<64>(self.base_at.val().index());
+        self.length.next = self.body.val().get_bits::<48>(self.length_at.val().index());
+        self.page.next = self.body.val().get_bits::<2>(self.page_at.val().index());
+        self.is_direct.next = self.body.val().get_bit(self.direct_at.val().index());
+        self.list.next = self.body.val().get_bits::<64>(self.list_at.val().index());
+        self.is_known.next = false;
+        self.within.next = 0.into();
+        self.log.next = 0.into();
+        for i in 0..SIZES {
+            if self.page.val() == self.size_code[i].val() {
+                self.is_known.next = true;
+                self.within.next = self.within_page[i].val();
+                self.log.next = self.size_log[i].val();
+            }
+        }
+
+        self.end.next = bit_cast::<65, 64>(self.base.val()) + bit_cast::<65, 48>(self.length.val());
+        self.does_wrap.d.next = self.end.val().get_bit(64) & bit_cast::<64, 65>(self.end.val()).any();
+        self.span.d.next =
+            bit_cast::<49, 64>(self.base.val() & self.within.val()) + bit_cast::<49, 48>(self.length.val());
+
+        // An empty region has no page, so nothing of its list is ever read.
+        self.last_line.next = ((self.span.q.val() - 1) >> self.log.val()) >> self.line_pages_log.val();
+        self.reach.d.next = 0.into();
+        if self.is_direct.val() {
+            self.reach.d.next = self.span.q.val();
+        } else if self.length.val().any() {
+            self.reach.d.next = (self.last_line.val() + 1) << self.line_log.val();
+        }
+
+        self.list_end.next = bit_cast::<65, 64>(self.list.val()) + bit_cast::<65, 49>(self.reach.q.val());
+        self.is_askew.next = (self.list.val() & self.within_line.val()).any();
+        if self.is_direct.val() {
+            self.is_askew.next = (self.list.val() & self.within.val()).any();
+        }
+        self.refused.next = true;
+        self.field.next = 0.into();
+        if self.does_wrap.q.val() {
+            self.field.next = self.base_byte.val();
+        } else if !self.is_known.val() {
+            self.field.next = self.page_byte.val();
+        } else if self.is_askew.val()
+            | (self.list_end.val().get_bit(64) & bit_cast::<64, 65>(self.list_end.val()).any())
+        {
+            self.field.next = self.list_byte.val();
+        } else {
+            self.refused.next = false;
+        }
+        self.stored.next = self.body.val() & self.known.val();
+    }
+}

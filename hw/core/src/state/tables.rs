@@ -1,0 +1,140 @@
+//! The tables and their owners, joined.
+
+use rust_hdl::prelude::*;
+
+use super::access::XlatRequest;
+use super::command::{ObjectCommand, ObjectReply};
+use super::completion_queues::CompletionQueues;
+use super::memory_keys::RowWrite;
+use super::mmu::{Mmu, XlatResponse};
+use super::queue_pairs::QueuePairs;
+use super::regions::Regions;
+use super::walker::{Line, LineRequest};
+use crate::host::work::{CqDoorbell, Done, EntryWrite, EventRecord, QpChange, QpError, SendRow};
+use crate::prim::arbiter::Arbiter;
+use crate::stream::{StreamSink, StreamSource};
+
+block! {
+    /// Queue pairs, completion queues and memory regions: what the mailbox makes, and what work asks of it.
+    ///
+    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions. `row_*`, `change`, `drain_jobs`,
+    ///   `jobs_drained`: queue pairs, as [`QueuePairs`]. `error`: queue pairs that fail, from two others; CQs are a third.
+    ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `drain_moves`,
+    ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs
+    ///   and regions. `event`: of queue pairs and of CQs. Pulses `wrong_page`, `bad`, `overflow`. `hits`, `misses`, `walks`:
+    ///   counted. `ready`: scrubbed. `busy`, `moves`: a command, an entry or a translation is under way.
+    /// - **Latency, rate, back-pressure** those of the parts.
+    /// - **Reset** forgets everything and scrubs all tables at once, a row a cycle.
+    pub struct Tables<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const SETS: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub command: [StreamSink<ObjectCommand>; 3],
+        pub reply: [StreamSource<ObjectReply>; 3],
+        pub row_enable: Signal<In, Bit>,
+        pub row_index: Signal<In, Bits<24>>,
+        pub row: Signal<Out, SendRow>,
+        pub change: StreamSource<QpChange>,
+        pub drain_jobs: Signal<Out, Bit>,
+        pub jobs_drained: Signal<In, Bit>,
+        pub error: [StreamSink<QpError>; 2],
+        pub doorbell: StreamSink<CqDoorbell>,
+        pub done: StreamSink<Done>,
+        pub entry: StreamSource<EntryWrite>,
+        pub xlat: StreamSink<XlatRequest>,
+        pub answer: StreamSource<XlatResponse>,
+        pub line_request: StreamSource<LineRequest>,
+        pub line: StreamSink<Line>,
+        pub drain_moves: Signal<Out, Bit>,
+        pub moves_drained: Signal<In, Bit>,
+        pub settle: [Signal<Out, Bit>; 2],
+        pub settled: [Signal<In, Bit>; 2],
+        pub event: [StreamSource<EventRecord>; 2],
+        pub time: Signal<In, Bits<64>>,
+        pub wrong_page: Signal<Out, Bit>,
+        pub bad: Signal<Out, Bit>,
+        pub overflow: Signal<Out, Bit>,
+        pub hits: Signal<Out, Bits<64>>,
+        pub misses: Signal<Out, Bits<64>>,
+        pub walks: Signal<Out, Bits<64>>,
+        pub ready: Signal<Out, Bit>,
+        pub busy: Signal<Out, Bit>,
+        queue_pairs: QueuePairs<QPS, CQS, PAGES>,
+        completion_queues: CompletionQueues<CQS, PAGES>,
+        regions: Regions<MRS>,
+        mmu: Mmu<MRS, SETS>,
+        errors: Arbiter<QpError, 3>,
+    }
+}
+
+impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const SETS: usize> Logic
+    for Tables<QPS, CQS, MRS, PAGES, SETS>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, queue_pairs, completion_queues, regions, mmu, errors);
+        self.queue_pairs.reset.next = self.reset.val();
+        self.completion_queues.reset.next = self.reset.val();
+        self.regions.reset.next = self.reset.val();
+        self.mmu.reset.next = self.reset.val();
+        self.errors.reset.next = self.reset.val();
+
+        StreamSink::<ObjectCommand>::link(&mut self.command[0], &mut self.queue_pairs.command);
+        StreamSource::<ObjectReply>::link(&mut self.reply[0], &mut self.queue_pairs.reply);
+        StreamSink::<ObjectCommand>::link(&mut self.command[1], &mut self.completion_queues.command);
+        StreamSource::<ObjectReply>::link(&mut self.reply[1], &mut self.completion_queues.reply);
+        StreamSink::<ObjectCommand>::link(&mut self.command[2], &mut self.regions.command);
+        StreamSource::<ObjectReply>::link(&mut self.reply[2], &mut self.regions.reply);
+
+        // Queue pairs.
+        self.queue_pairs.row_enable.next = self.row_enable.val();
+        self.queue_pairs.row_index.next = self.row_index.val();
+        self.row.next = self.queue_pairs.row.val();
+        for i in 0..2 {
+            self.completion_queues.probe[i].next = self.queue_pairs.probe_cq[i].val();
+            self.queue_pairs.probe_exists[i].next = self.completion_queues.exists[i].val();
+            StreamSink::<QpError>::link(&mut self.error[i], &mut self.errors.sinks[i]);
+        }
+        StreamSource::<QpError>::join(&mut self.completion_queues.error, &mut self.errors.sinks[2]);
+        StreamSource::<QpError>::join(&mut self.errors.source, &mut self.queue_pairs.error);
+        StreamSource::<QpChange>::link(&mut self.change, &mut self.queue_pairs.change);
+        self.drain_jobs.next = self.queue_pairs.drain.val();
+        self.queue_pairs.drained.next = self.jobs_drained.val();
+        StreamSource::<EventRecord>::link(&mut self.event[0], &mut self.queue_pairs.event);
+
+        // Completion queues.
+        StreamSink::<CqDoorbell>::link(&mut self.doorbell, &mut self.completion_queues.doorbell);
+        StreamSink::<Done>::link(&mut self.done, &mut self.completion_queues.done);
+        self.completion_queues.time.next = self.time.val();
+        StreamSource::<EntryWrite>::link(&mut self.entry, &mut self.completion_queues.entry);
+        StreamSource::<EventRecord>::link(&mut self.event[1], &mut self.completion_queues.event);
+        self.settle[0].next = self.completion_queues.settle.val();
+        self.completion_queues.settled.next = self.settled[0].val();
+        self.wrong_page.next = self.completion_queues.wrong_page.val();
+        self.bad.next = self.completion_queues.bad.val();
+        self.overflow.next = self.completion_queues.overflow.val();
+
+        // Memory.
+        StreamSource::<RowWrite<MRS>>::join(&mut self.regions.row, &mut self.mmu.row);
+        StreamSource::<Bits<MRS>>::join(&mut self.regions.invalidate, &mut self.mmu.invalidate);
+        StreamSource::<Bits<MRS>>::join(&mut self.mmu.done, &mut self.regions.done);
+        self.drain_moves.next = self.regions.drain.val();
+        self.regions.drained.next = self.moves_drained.val();
+        self.settle[1].next = self.regions.settle.val();
+        self.regions.settled.next = self.settled[1].val();
+        StreamSink::<XlatRequest>::link(&mut self.xlat, &mut self.mmu.request);
+        StreamSource::<XlatResponse>::link(&mut self.answer, &mut self.mmu.response);
+        StreamSource::<LineRequest>::link(&mut self.line_request, &mut self.mmu.line_request);
+        StreamSink::<Line>::link(&mut self.line, &mut self.mmu.line);
+        self.hits.next = self.mmu.hits.val();
+        self.misses.next = self.mmu.misses.val();
+        self.walks.next = self.mmu.walks.val();
+
+        self.ready.next =
+            self.queue_pairs.ready.val() & self.completion_queues.ready.val() & self.regions.ready.val();
+        self.busy.next = self.queue_pairs.busy.val()
+            | self.completion_queues.busy.val()
+            | self.regions.busy.val()
+            | self.mmu.busy.val()
+            | self.errors.source.valid.val();
+    }
+}
