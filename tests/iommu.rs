@@ -31,7 +31,7 @@ fn payload(profile: Profile) {
     assert_eq!(status(&rig.completion(&mut completions)), Status::Flushed);
     assert_eq!(rig.state_of(5), QueuePairState::Error);
     rig.settle();
-    assert_eq!(target.read(3 * 4096, 5 * 4096), [0; 5 * 4096], "neither the page nor what follows");
+    assert_eq!(target.read(3 * 4096, 5 * 4096), vec![0; 5 * 4096], "neither the page nor what follows");
     assert_eq!(rig.count(&counters::DMA_ERRORS), 1);
     rig.world(|world| world.card(0).iommu().show(source.iova() + 3 * 4096));
 
@@ -71,8 +71,8 @@ fn rings(profile: Profile) {
     // The send queue is gone.
     let mut queue = rig.queue(5, &completions, PD);
     queue.put(head(WorkOp::Nop), Body::Nop);
-    let ring = queue.base();
-    rig.world(|world| world.card(0).iommu().hide(ring));
+    let send_ring = queue.base();
+    rig.world(|world| world.card(0).iommu().hide(send_ring));
     rig.doorbell(&queue);
     let cqe = rig.completion(&mut completions);
     assert_eq!((status(&cqe), cqe.queue_pair.value(), cqe.index), (Status::General, 5, 0));

@@ -1,6 +1,12 @@
 //! A card in a host without a driver above the registers: commands, rings and doorbells by hand, so that stories can do what
 //! a driver never would.
 
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    reason = "a story that is not as expected panics, wherever it is; what it makes it may keep or not"
+)]
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,23 +39,17 @@ pub struct Buffer {
 
 impl Buffer {
     /// Where the card finds it.
-    #[must_use]
     pub fn iova(&self) -> u64 {
         self.mapping.iova().0
     }
 
     /// Bytes of it.
-    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.mapping.memory().len()
     }
 
     /// Some of its bytes.
-    ///
-    /// # Panics
-    /// When it does not hold them.
-    #[must_use]
     pub fn read(&self, offset: usize, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.mapping.memory().read(offset, &mut bytes).expect("inside the buffer");
@@ -57,9 +57,6 @@ impl Buffer {
     }
 
     /// Stores bytes.
-    ///
-    /// # Panics
-    /// When it has no room for them.
     pub fn write(&self, offset: usize, bytes: &[u8]) {
         self.mapping.memory().write(offset, bytes).expect("inside the buffer");
     }
@@ -103,19 +100,11 @@ pub struct Rig {
 
 impl Rig {
     /// A card, ready, with nothing created.
-    ///
-    /// # Panics
-    /// When the card does not come up.
-    #[must_use]
     pub fn new(profile: Profile) -> Self {
         Self::with_world(World::new(profile, 1, &Options { seed: 7, ..Options::default() }).expect("a card"))
     }
 
     /// The first card of a world.
-    ///
-    /// # Panics
-    /// When the card does not come up.
-    #[must_use]
     pub fn with_world(world: World) -> Self {
         let shared = Shared::new(world);
         let backend: Arc<dyn Backend> = Arc::new(SimBackend::new(&shared, 0));
@@ -124,7 +113,6 @@ impl Rig {
     }
 
     /// How the card is reached.
-    #[must_use]
     pub fn backend(&self) -> &Arc<dyn Backend> {
         self.card.backend()
     }
@@ -140,9 +128,6 @@ impl Rig {
     }
 
     /// Runs until nothing is going to happen any more.
-    ///
-    /// # Panics
-    /// When that takes longer than [`LIMIT`].
     pub fn settle(&self) {
         assert!(
             self.world(|world| world.run_until(LIMIT, |world| world.is_idle())),
@@ -151,9 +136,6 @@ impl Rig {
     }
 
     /// Memory of `length` bytes, mapped; pages follow each other for the card.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn buffer(&mut self, length: usize) -> Buffer {
         let memory = Arc::new(DmaMemory::allocate(length, None).expect("memory"));
         let iova = Iova(self.next_iova);
@@ -163,9 +145,6 @@ impl Rig {
     }
 
     /// The last 4 KiB of a page of `size` bytes: where the page begins, and the memory at its end.
-    ///
-    /// # Panics
-    /// When there is no memory.
     pub fn page_end(&mut self, size: u64) -> (u64, Buffer) {
         self.next_iova = self.next_iova.next_multiple_of(size);
         let start = self.next_iova;
@@ -175,9 +154,6 @@ impl Rig {
     }
 
     /// The first 4 KiB of a page of `size` bytes: where the page begins, and the memory there.
-    ///
-    /// # Panics
-    /// When there is no memory.
     pub fn page_start(&mut self, size: u64) -> (u64, Buffer) {
         self.next_iova = self.next_iova.next_multiple_of(size);
         let buffer = self.buffer(4096);
@@ -185,9 +161,6 @@ impl Rig {
     }
 
     /// Runs a command of the mailbox; the reply's head and body.
-    ///
-    /// # Panics
-    /// When the card does not answer.
     pub fn command(&self, verb: u8, kind: u8, object: u32, attributes: u64, body: &[u8]) -> (Reply, Vec<u8>) {
         let mut input = [0; MAILBOX_LEN];
         Command { verb, object_kind: kind, modifier: 0x5a17, object, attributes }.emit(&mut input);
@@ -216,9 +189,6 @@ impl Rig {
     }
 
     /// A command that succeeds; the reply's body.
-    ///
-    /// # Panics
-    /// When it does not.
     pub fn done(&self, verb: Verb, kind: ObjectKind, object: u32, attributes: u64, body: &[u8]) -> Vec<u8> {
         let (reply, body) = self.command(verb as u8, kind as u8, object, attributes, body);
         assert_eq!(
@@ -244,7 +214,6 @@ impl Rig {
     }
 
     /// What creates a queue pair of kind LOCAL.
-    #[must_use]
     pub fn local(cq: u32, log: u8, page: usize, pd: u16, base: u64) -> QueuePair {
         QueuePair {
             kind: QueuePairKind::Local as u8,
@@ -281,10 +250,6 @@ impl Rig {
     }
 
     /// The state that a query shows.
-    ///
-    /// # Panics
-    /// When it is none.
-    #[must_use]
     pub fn state_of(&self, qpn: u32) -> QueuePairState {
         let body = self.done(Verb::Query, ObjectKind::QueuePair, qpn, 0, &[0; BODY_LEN]);
         let state = QueuePair::parse(&body).expect("a whole body").state;
@@ -298,7 +263,6 @@ impl Rig {
     }
 
     /// A region over all of a buffer, at virtual address `base`, with all rights and without a page list.
-    #[must_use]
     pub fn direct(buffer: &Buffer, base: u64, pd: u16) -> Region {
         Region {
             base,
@@ -334,9 +298,6 @@ impl Rig {
     }
 
     /// Stores one word of a WQE into a push window.
-    ///
-    /// # Panics
-    /// When the WQE has no such word.
     pub fn push_word(&self, page: usize, window: usize, word: usize, wqe: &[u8]) {
         let place = page * DOORBELL_PAGE + doorbells::PUSH.offset + window * PUSH_WINDOW + word * 8;
         let value = u64::from_le_bytes(wqe[word * 8..word * 8 + 8].try_into().expect("eight bytes"));
@@ -365,9 +326,6 @@ impl Rig {
     }
 
     /// The next entry of a CQ, if it is there.
-    ///
-    /// # Panics
-    /// Never: entries are whole.
     pub fn poll(&self, completions: &mut Completions) -> Option<Cqe> {
         let size = 1_usize << completions.log;
         let at = completions.taken as usize % size;
@@ -380,9 +338,6 @@ impl Rig {
     }
 
     /// Waits for the next entry of a CQ.
-    ///
-    /// # Panics
-    /// When none comes in [`LIMIT`] cycles.
     pub fn completion(&self, completions: &mut Completions) -> Cqe {
         let start = self.world(|world| world.now());
         loop {
@@ -399,9 +354,6 @@ impl Rig {
     }
 
     /// Switches the event queue on: `2^log` entries, vector 0.
-    ///
-    /// # Panics
-    /// When a register refuses.
     pub fn enable_events(&mut self, log: u8) {
         let ring = self.buffer(Eqe::LEN << log);
         self.set(&events::BLOCK, &events::BASE, ring.iova());
@@ -411,9 +363,6 @@ impl Rig {
     }
 
     /// The next entry of the event queue, if it is there.
-    ///
-    /// # Panics
-    /// When the queue was not enabled.
     pub fn event(&mut self, log: u8) -> Option<Eqe> {
         let ring = self.events.as_ref().expect("events are enabled");
         let at = self.events_taken as usize % (1 << log);
@@ -431,24 +380,16 @@ impl Rig {
     }
 
     /// Writes a register.
-    ///
-    /// # Panics
-    /// When the register refuses.
     pub fn set(&self, block: &Block, reg: &Reg, value: u64) {
         self.card.write(block, reg, value).unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// Reads a register.
-    ///
-    /// # Panics
-    /// When the register refuses.
-    #[must_use]
     pub fn get(&self, block: &Block, reg: &Reg) -> u64 {
         self.card.read(block, reg).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Reads a counter.
-    #[must_use]
     pub fn count(&self, reg: &Reg) -> u64 {
         self.get(&counters::BLOCK, reg)
     }
@@ -456,7 +397,6 @@ impl Rig {
 
 impl Completions {
     /// Where the card finds its ring.
-    #[must_use]
     pub fn base(&self) -> u64 {
         self.ring.iova()
     }
@@ -464,15 +404,11 @@ impl Completions {
 
 impl Queue {
     /// Where the card finds its ring.
-    #[must_use]
     pub fn base(&self) -> u64 {
         self.ring.iova()
     }
 
     /// Puts a request into the send queue, without a doorbell; its bytes.
-    ///
-    /// # Panics
-    /// When head and body do not fit together.
     pub fn put(&mut self, head: WqeHead, body: Body<'_>) -> Vec<u8> {
         let wqe = Wqe::new(WqeHead { index: self.producer, ..head }, body)
             .unwrap_or_else(|error| panic!("{error}"));
@@ -493,25 +429,16 @@ impl Queue {
 }
 
 /// The head of a signaled request.
-#[must_use]
 pub fn head(op: stroma_abi::desc::WorkOp) -> WqeHead {
     WqeHead { opcode: op as u8, signaled: true, ..WqeHead::default() }
 }
 
 /// A list of pieces.
-///
-/// # Panics
-/// When there are more than a request may have.
-#[must_use]
 pub fn pieces(pieces: &[Sge]) -> Body<'static> {
     Body::Gather(SgeList::new(pieces).expect("at most 16 pieces"))
 }
 
 /// The status of a completion.
-///
-/// # Panics
-/// When its code is no status.
-#[must_use]
 pub fn status(cqe: &Cqe) -> Status {
     Status::from_code(cqe.status).unwrap_or_else(|| panic!("{} is no status", cqe.status))
 }

@@ -55,6 +55,23 @@ pub struct Pins {
     loads: u64,
 }
 
+/// The pins of a channel, by the beginning of their names.
+fn channel(bench: &Bench, name: &str, payload: &[&str]) -> Result<StreamPorts, Error> {
+    let port = |role: &str| bench.model().port(&format!("{name}{role}"));
+    let payload = payload.iter().map(|role| port(role)).collect::<Result<_, _>>()?;
+    Ok(StreamPorts { name: name.to_owned(), valid: port("valid")?, ready: port("ready")?, payload })
+}
+
+fn sink(bench: &mut Bench, name: &str, payload: &[&str]) -> Result<SinkId, Error> {
+    let ports = channel(bench, name, payload)?;
+    Ok(bench.sink_on(ports))
+}
+
+fn source(bench: &mut Bench, name: &str, payload: &[&str]) -> Result<SourceId, Error> {
+    let ports = channel(bench, name, payload)?;
+    Ok(bench.source_on(ports))
+}
+
 fn ready_if(takes: bool) -> Pause {
     if takes { Pause::None } else { Pause::Always }
 }
@@ -81,35 +98,19 @@ impl Pins {
     /// # Errors
     /// When one of them is missing.
     pub fn attach(bench: &mut Bench, data_bits: usize) -> Result<Self, Error> {
-        let channel = |bench: &Bench, name: &str, payload: &[&str]| -> Result<StreamPorts, Error> {
-            let port = |role: &str| bench.model().port(&format!("{name}{role}"));
-            let payload = payload.iter().map(|role| port(role)).collect::<Result<_, _>>()?;
-            Ok(StreamPorts { name: name.to_owned(), valid: port("valid")?, ready: port("ready")?, payload })
-        };
-        let host_aw = channel(bench, "m_axi_aw", &["addr", "len"])?;
-        let host_w = channel(bench, "m_axi_w", &["data", "strb", "last"])?;
-        let host_b = channel(bench, "m_axi_b", &["resp"])?;
-        let host_ar = channel(bench, "m_axi_ar", &["addr", "len", "id"])?;
-        let host_r = channel(bench, "m_axi_r", &["data", "id", "resp", "last"])?;
-        let bar_aw = channel(bench, "s_axil_aw", &["addr"])?;
-        let bar_w = channel(bench, "s_axil_w", &["data", "strb"])?;
-        let bar_b = channel(bench, "s_axil_b", &["resp"])?;
-        let bar_ar = channel(bench, "s_axil_ar", &["addr"])?;
-        let bar_r = channel(bench, "s_axil_r", &["data", "resp"])?;
-        let irq = channel(bench, "irq_", &["vector"])?;
         Ok(Self {
             beat_words: data_bits / 32,
-            host_aw: bench.sink_on(host_aw),
-            host_w: bench.sink_on(host_w),
-            host_b: bench.source_on(host_b),
-            host_ar: bench.sink_on(host_ar),
-            host_r: bench.source_on(host_r),
-            bar_aw: bench.source_on(bar_aw),
-            bar_w: bench.source_on(bar_w),
-            bar_b: bench.sink_on(bar_b),
-            bar_ar: bench.source_on(bar_ar),
-            bar_r: bench.sink_on(bar_r),
-            irq: bench.sink_on(irq),
+            host_aw: sink(bench, "m_axi_aw", &["addr", "len"])?,
+            host_w: sink(bench, "m_axi_w", &["data", "strb", "last"])?,
+            host_b: source(bench, "m_axi_b", &["resp"])?,
+            host_ar: sink(bench, "m_axi_ar", &["addr", "len", "id"])?,
+            host_r: source(bench, "m_axi_r", &["data", "id", "resp", "last"])?,
+            bar_aw: source(bench, "s_axil_aw", &["addr"])?,
+            bar_w: source(bench, "s_axil_w", &["data", "strb"])?,
+            bar_b: sink(bench, "s_axil_b", &["resp"])?,
+            bar_ar: source(bench, "s_axil_ar", &["addr"])?,
+            bar_r: sink(bench, "s_axil_r", &["data", "resp"])?,
+            irq: sink(bench, "irq_", &["vector"])?,
             stores: 0,
             loads: 0,
         })

@@ -103,6 +103,9 @@ impl Iommu {
     }
 
     /// Bytes of one page; `None`, and a fault on record, when they are not all there.
+    ///
+    /// # Panics
+    /// Never: what is not there is a fault.
     pub fn read(&mut self, iova: u64, length: usize) -> Option<Vec<u8>> {
         let (memory, offset) = self.target(iova, length, Access::Read)?;
         let mut bytes = vec![0; length];
@@ -111,6 +114,9 @@ impl Iommu {
     }
 
     /// Stores bytes into one page; `false`, and a fault on record, when it is not all there.
+    ///
+    /// # Panics
+    /// Never: what is not there is a fault.
     pub fn write(&mut self, iova: u64, bytes: &[u8]) -> bool {
         let Some((memory, offset)) = self.target(iova, bytes.len(), Access::Write) else { return false };
         // A thread that sees these bytes sees all that was written before.

@@ -200,7 +200,7 @@ impl Port {
                 let place = write.length + at as u64;
                 match write.runs.last_mut() {
                     Some((start, run)) if *start + run.len() as u64 == place => {
-                        run.extend_from_slice(&data[at..end])
+                        run.extend_from_slice(&data[at..end]);
                     }
                     _ => write.runs.push((place, data[at..end].to_vec())),
                 }

@@ -47,15 +47,15 @@ block! {
     ///
     /// - **Ports** `aw`, `w`, `b`, `ar`, `r`: AXI4-Lite, see [`axi_lite`](super::axi_lite); every response is OKAY. `store`:
     ///   stores to BAR2. `time`, `ready`, `link`, `class_counts`, `counts` (in the order of the block `counters`), `producer`:
-    ///   shown. `restart`: one cycle for each store of 1 to `control.reset`. `event_*`, `consumer`, `consumer_stored`,
+    ///   shown. `restart`: one cycle for each store of 1 to `control.reset`; `clear`: the card begins anew. `event_*`, `consumer`, `consumer_stored`,
     ///   `overflows`: as in [`EventQueue`]. `vector_index`, `vector_moderation`: a vector, and its row in the same cycle.
     ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs and regions. `busy`: an access or a command is under
     ///   way, or a store to a page is not taken.
     /// - **Latency** `r` 3 cycles behind `ar`; `b` 2 cycles behind the later of `aw` and `w`, and `restart` and all registers
     ///   with it. **Rate** a store every 2 cycles and, independently, a read every 4.
     /// - **Backpressure** only `b`, `r` and a full `store` hold the bus up; reads never wait for stores.
-    /// - **Reset** drops everything; the bus has to be reset with it. `restart` does not touch the bus: in the cycle in which it
-    ///   is high it clears event queue, moderation and mailbox, and the owners must be reset in that cycle, too.
+    /// - **Reset** drops everything; the bus has to be reset with it. `clear` does not touch the bus: it clears event queue,
+    ///   moderation and mailbox, and the owners of tables have to be reset with it.
     /// - **Limits** what is no register reads as zero, and stores there change nothing.
     pub struct Control {
         pub clock: Signal<In, Clock>,

@@ -23,6 +23,7 @@ pub mod mover;
 pub mod work_path;
 
 pub mod calm;
+pub mod counts;
 pub mod events;
 pub mod restart;
 pub mod time;

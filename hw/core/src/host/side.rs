@@ -6,8 +6,9 @@ use super::axi::{ReadAddress, ReadBeat, WriteAddress, WriteBeat, WriteResponse};
 use super::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
 use super::calm::Calm;
 use super::control::Control;
-use super::control::counter::Counter;
 use super::control::facts::Facts;
+use super::control::live::COUNTS;
+use super::counts::Counts;
 use super::dma_read::{ReadCommand, ReadData};
 use super::events::Events;
 use super::reader::HostReader;
@@ -75,13 +76,7 @@ block! {
         restart: Restart,
         calm: Calm,
         cycles: Time,
-        tx_frames: Counter<1>,
-        wrong_pages: Counter<2>,
-        bad_doorbells: Counter<3>,
-        pushes: Counter<1>,
-        push_fallbacks: Counter<1>,
-        cq_overflows: Counter<1>,
-        dma_errors: Counter<2>,
+        counts: Counts,
         hold: Signal<Local, Bit>,
         is_busy: Signal<Local, Bit>,
     }
@@ -117,30 +112,14 @@ impl<
 > Logic for HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>
 {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
     fn update(&mut self) {
-        clock!(self, clock, control, tables, work, reader, writer, events, restart, calm, cycles);
-        clock!(
-            self,
-            clock,
-            tx_frames,
-            wrong_pages,
-            bad_doorbells,
-            pushes,
-            push_fallbacks,
-            cq_overflows,
-            dma_errors
-        );
+        clock!(self, clock, control, tables, work, reader, writer, events, counts, restart, calm, cycles);
         self.control.reset.next = self.reset.val();
         self.restart.reset.next = self.reset.val();
         self.calm.reset.next = self.reset.val();
         self.cycles.reset.next = self.reset.val();
-        self.tx_frames.reset.next = self.reset.val();
-        self.wrong_pages.reset.next = self.reset.val();
-        self.bad_doorbells.reset.next = self.reset.val();
-        self.pushes.reset.next = self.reset.val();
-        self.push_fallbacks.reset.next = self.reset.val();
-        self.cq_overflows.reset.next = self.reset.val();
-        self.dma_errors.reset.next = self.reset.val();
+        self.counts.reset.next = self.reset.val();
         self.hold.next = self.reset.val() | self.restart.hold.val();
         self.tables.reset.next = self.hold.val();
         self.work.reset.next = self.hold.val();
@@ -219,34 +198,27 @@ impl<
         self.events.done.next = self.writer.done.val();
         StreamSource::<Bits<5>>::link(&mut self.irq, &mut self.events.irq);
 
-        // What is counted, in the order of the register block.
+        // What is counted.
         for i in 0..16 {
             self.control.class_counts[i].next = self.class_counts[i].val();
         }
-        self.tx_frames.pulses[0].next = self.tx_frame.val();
-        self.wrong_pages.pulses[0].next = self.work.wrong_page.val();
-        self.wrong_pages.pulses[1].next = self.tables.wrong_page.val();
-        self.bad_doorbells.pulses[0].next = self.work.bad[0].val();
-        self.bad_doorbells.pulses[1].next = self.work.bad[1].val();
-        self.bad_doorbells.pulses[2].next = self.tables.bad.val();
-        self.pushes.pulses[0].next = self.work.pushes.val();
-        self.push_fallbacks.pulses[0].next = self.work.push_fallbacks.val();
-        self.cq_overflows.pulses[0].next = self.tables.overflow.val();
-        self.dma_errors.pulses[0].next = self.reader.failed.val();
-        self.dma_errors.pulses[1].next = self.writer.failed.val();
-        self.control.counts[0].next = self.tx_frames.value.val();
-        for i in 1..10 {
-            self.control.counts[i].next = 0.into();
+        self.counts.tx_frame.next = self.tx_frame.val();
+        self.counts.hits.next = self.tables.hits.val();
+        self.counts.misses.next = self.tables.misses.val();
+        self.counts.walks.next = self.tables.walks.val();
+        self.counts.wrong_page[0].next = self.work.wrong_page.val();
+        self.counts.wrong_page[1].next = self.tables.wrong_page.val();
+        self.counts.bad_doorbell[0].next = self.work.bad[0].val();
+        self.counts.bad_doorbell[1].next = self.work.bad[1].val();
+        self.counts.bad_doorbell[2].next = self.tables.bad.val();
+        self.counts.push.next = self.work.pushes.val();
+        self.counts.push_fallback.next = self.work.push_fallbacks.val();
+        self.counts.cq_overflow.next = self.tables.overflow.val();
+        self.counts.dma_error[0].next = self.reader.failed.val();
+        self.counts.dma_error[1].next = self.writer.failed.val();
+        for i in 0..COUNTS {
+            self.control.counts[i].next = self.counts.values[i].val();
         }
-        self.control.counts[10].next = self.tables.hits.val();
-        self.control.counts[11].next = self.tables.misses.val();
-        self.control.counts[12].next = self.tables.walks.val();
-        self.control.counts[13].next = self.wrong_pages.value.val();
-        self.control.counts[14].next = self.bad_doorbells.value.val();
-        self.control.counts[15].next = self.pushes.value.val();
-        self.control.counts[16].next = self.push_fallbacks.value.val();
-        self.control.counts[17].next = self.cq_overflows.value.val();
-        self.control.counts[18].next = self.dma_errors.value.val();
 
         // Time, rest and restart.
         self.cycles.skip.next = self.skip.val();
@@ -280,31 +252,5 @@ impl<
             | (self.events.entry.valid.val() & self.writer.entries[1].ready.val())
             | self.events.irq.valid.val();
         self.quiet.next = self.calm.quiet.val();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use stroma_abi::regs::map::counters;
-
-    use crate::host::control::live::COUNTS;
-
-    #[test]
-    fn counters_stand_where_the_register_map_has_them() {
-        let names: Vec<&str> = counters::BLOCK.regs[3..].iter().map(|reg| reg.name).collect();
-        assert_eq!(names.len(), COUNTS);
-        assert_eq!(names[0], "tx_frames");
-        let joined = [
-            "tlb_hits",
-            "tlb_misses",
-            "tlb_walks",
-            "wrong_page",
-            "bad_doorbells",
-            "pushes",
-            "push_fallbacks",
-            "cq_overflows",
-            "dma_errors",
-        ];
-        assert_eq!(names[10..], joined);
     }
 }

@@ -109,6 +109,7 @@ impl Rig {
         }
         self.status(true, false);
         self.drive("overflows", 0);
+        self.drive("clear", 0);
         self.bench.reset(1);
         self.running = None;
         self.effects.clear();
@@ -182,6 +183,8 @@ impl Rig {
                 self.effects.push(effect);
             }
         }
+        // A card that restarts at once.
+        self.drive("clear", self.port::<bool>("restart").into());
     }
 
     pub(super) fn run(&mut self, cycles: u64) {

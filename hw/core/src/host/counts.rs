@@ -1,0 +1,144 @@
+//! What the card counts, in the order of the register block.
+
+use rust_hdl::prelude::*;
+
+use super::control::counter::Counter;
+use super::control::live::COUNTS;
+
+block! {
+    /// Keeps the counters of the register block `counters`.
+    ///
+    /// - **Ports** pulses, high for a cycle each time; `hits`, `misses`, `walks`: counted elsewhere; `values`: all counters, in the
+    ///   order of the block; those of parts that do not exist yet are zero.
+    /// - **Latency** as [`Counter`]. **Reset** begins at 0.
+    pub struct Counts {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub tx_frame: Signal<In, Bit>,
+        pub hits: Signal<In, Bits<64>>,
+        pub misses: Signal<In, Bits<64>>,
+        pub walks: Signal<In, Bits<64>>,
+        pub wrong_page: [Signal<In, Bit>; 2],
+        pub bad_doorbell: [Signal<In, Bit>; 3],
+        pub push: Signal<In, Bit>,
+        pub push_fallback: Signal<In, Bit>,
+        pub cq_overflow: Signal<In, Bit>,
+        pub dma_error: [Signal<In, Bit>; 2],
+        pub values: [Signal<Out, Bits<64>>; COUNTS],
+        tx_frames: Counter<1>,
+        wrong_pages: Counter<2>,
+        bad_doorbells: Counter<3>,
+        pushes: Counter<1>,
+        push_fallbacks: Counter<1>,
+        cq_overflows: Counter<1>,
+        dma_errors: Counter<2>,
+    }
+}
+
+impl Logic for Counts {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(
+            self,
+            clock,
+            tx_frames,
+            wrong_pages,
+            bad_doorbells,
+            pushes,
+            push_fallbacks,
+            cq_overflows,
+            dma_errors
+        );
+        self.tx_frames.reset.next = self.reset.val();
+        self.wrong_pages.reset.next = self.reset.val();
+        self.bad_doorbells.reset.next = self.reset.val();
+        self.pushes.reset.next = self.reset.val();
+        self.push_fallbacks.reset.next = self.reset.val();
+        self.cq_overflows.reset.next = self.reset.val();
+        self.dma_errors.reset.next = self.reset.val();
+
+        self.tx_frames.pulses[0].next = self.tx_frame.val();
+        self.pushes.pulses[0].next = self.push.val();
+        self.push_fallbacks.pulses[0].next = self.push_fallback.val();
+        self.cq_overflows.pulses[0].next = self.cq_overflow.val();
+        for i in 0..2 {
+            self.wrong_pages.pulses[i].next = self.wrong_page[i].val();
+            self.dma_errors.pulses[i].next = self.dma_error[i].val();
+        }
+        for i in 0..3 {
+            self.bad_doorbells.pulses[i].next = self.bad_doorbell[i].val();
+        }
+
+        self.values[0].next = self.tx_frames.value.val();
+        for i in 1..10 {
+            self.values[i].next = 0.into();
+        }
+        self.values[10].next = self.hits.val();
+        self.values[11].next = self.misses.val();
+        self.values[12].next = self.walks.val();
+        self.values[13].next = self.wrong_pages.value.val();
+        self.values[14].next = self.bad_doorbells.value.val();
+        self.values[15].next = self.pushes.value.val();
+        self.values[16].next = self.push_fallbacks.value.val();
+        self.values[17].next = self.cq_overflows.value.val();
+        self.values[18].next = self.dma_errors.value.val();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stroma_abi::regs::map::counters;
+
+    use super::*;
+    use crate::testing::{read, verilated};
+
+    /// Registers of a block before its own: type, version, next.
+    const HEAD: usize = 3;
+
+    #[test]
+    fn each_pulse_counts_in_the_register_of_its_name() {
+        let mut bench = verilated("counts", Counts::default);
+        let drive = |bench: &mut stroma_verilate::Bench, port: &str, value: u64| {
+            let port = bench.model().port(port).expect("a port");
+            bench.model_mut().set(port, value);
+        };
+        let pulses = [
+            ("tx_frame", "tx_frames"),
+            ("wrong_page$0", "wrong_page"),
+            ("wrong_page$1", "wrong_page"),
+            ("bad_doorbell$0", "bad_doorbells"),
+            ("bad_doorbell$1", "bad_doorbells"),
+            ("bad_doorbell$2", "bad_doorbells"),
+            ("push", "pushes"),
+            ("push_fallback", "push_fallbacks"),
+            ("cq_overflow", "cq_overflows"),
+            ("dma_error$0", "dma_errors"),
+            ("dma_error$1", "dma_errors"),
+        ];
+        for (port, _) in pulses {
+            drive(&mut bench, port, 0);
+        }
+        let shown = [("hits", "tlb_hits", 7), ("misses", "tlb_misses", 8), ("walks", "tlb_walks", 9)];
+        for (port, _, value) in shown {
+            drive(&mut bench, port, value);
+        }
+        bench.reset(2);
+        let names: Vec<&str> = counters::BLOCK.regs[HEAD..].iter().map(|reg| reg.name).collect();
+        assert_eq!(names.len(), COUNTS);
+        let mut expected = vec![0_u64; COUNTS];
+        let place = |name: &str| names.iter().position(|known| *known == name).expect("a register");
+        for (_, register, value) in shown {
+            expected[place(register)] = value;
+        }
+        for (port, register) in pulses {
+            drive(&mut bench, port, 1);
+            bench.step();
+            drive(&mut bench, port, 0);
+            bench.run(2);
+            expected[place(register)] += 1;
+            let values: Vec<u64> =
+                (0..COUNTS).map(|at| u64::from(read::<Bits<64>>(&bench, &format!("values${at}")))).collect();
+            assert_eq!(values, expected, "{port}");
+        }
+    }
+}
