@@ -1,10 +1,13 @@
 //! Doorbells: one for many requests, indices that wrap, and stores that name what they should not.
 
-use stroma_abi::desc::{Body, ObjectKind, QueuePairState, Status, Verb, WorkOp};
+use stroma_abi::desc::{
+    Body, ObjectKind, QueuePair, QueuePairState, Sge, Status, Verb, WorkOp, WqeHead, queue_pair::attribute,
+    wqe::UNIT,
+};
 use stroma_abi::regs::map::{counters, doorbells};
 use stroma_device::{BarId, compose};
 use stroma_sim::host::attach::Event;
-use stroma_tests::rig::{Queue, Rig, head, status};
+use stroma_tests::rig::{Queue, Rig, head, pieces, status};
 use stroma_top::Profile;
 
 fn nops(queue: &mut Queue, count: u16) -> Vec<u16> {
@@ -47,30 +50,90 @@ fn one_doorbell_announces_many_requests() {
 }
 
 fn laps(profile: Profile) {
+    const LOG: u8 = 12;
     let mut rig = Rig::new(profile);
     let mut completions = rig.completions(0, 4, 0);
-    let mut queue = rig.queue_of(5, &completions, 1, 4);
-    // A ring of 16 units, filled to the brim again and again until 16 bits of index wrap; many unsignaled to be quick.
-    let (mut laps, mut seen) = (0_u32, 0_u32);
-    while laps < 4100 {
-        for at in 0..16 {
-            let signaled = at == 15;
-            let mut head = head(WorkOp::Nop);
-            head.signaled = signaled;
-            queue.put(head, Body::Nop);
+    let mut queue = rig.queue_of(5, &completions, 1, LOG);
+    // Requests of three units, so that many begin at the ring's end and go on at its start; 17 laps make 16 bits wrap.
+    let request = |index: u16, signaled: bool| {
+        let mut bytes = [0; 3 * UNIT];
+        WqeHead { index, units: 3, signaled, ..head(WorkOp::Nop) }.emit(&mut bytes);
+        bytes
+    };
+    let (mut units, mut last, mut wraps) = (0, 0, 0);
+    while units < 17 << LOG {
+        let count = (1 << LOG) / 3;
+        for at in 1..=count {
+            let index = queue.producer;
+            queue.put_bytes(&request(index, at == count));
         }
         rig.doorbell(&queue);
         let cqe = rig.completion(&mut completions);
         rig.arm(&completions, 0);
-        assert_eq!((status(&cqe), cqe.index), (Status::Success, queue.producer.wrapping_sub(1)));
-        (laps, seen) = (laps + 1, seen + 1);
+        assert_eq!((status(&cqe), cqe.index), (Status::Success, queue.producer.wrapping_sub(3)));
+        wraps += u32::from(cqe.index < last);
+        (units, last) = (units + 3 * count, cqe.index);
     }
-    assert_eq!(seen, 4100);
+    assert_eq!(wraps, 1, "the index came round");
 }
 
 #[test]
 fn indices_wrap_and_the_ring_goes_on() {
-    laps(Profile::TenGig);
+    Profile::ALL.into_iter().for_each(laps);
+}
+
+fn brim(profile: Profile) {
+    let mut rig = Rig::new(profile);
+    let mut completions = rig.completions(0, 5, 0);
+    let mut queue = rig.queue_of(5, &completions, 1, 4);
+    for _ in 0..5 {
+        let expected = nops(&mut queue, 16);
+        rig.doorbell(&queue);
+        let found: Vec<u16> = expected.iter().map(|_| rig.completion(&mut completions).index).collect();
+        assert_eq!(found, expected);
+        rig.arm(&completions, 0);
+    }
+}
+
+#[test]
+fn the_smallest_ring_may_be_full_to_the_brim() {
+    Profile::ALL.into_iter().for_each(brim);
+}
+
+fn paced(profile: Profile) {
+    /// A KiB takes as many at least.
+    const CYCLES: u64 = 10_000;
+    let mut rig = Rig::new(profile);
+    let mut completions = rig.completions(0, 8, 0);
+    let buffer = rig.buffer(8192);
+    let key = rig.region(1, &Rig::direct(&buffer, 0, 1));
+    let mut queue = rig.queue_of(5, &completions, 1, 8);
+    let cycles = |rig: &Rig, completions: &mut _, queue: &mut Queue| {
+        let mut stamps = Vec::new();
+        for _ in 0..8 {
+            let list = [Sge { address: 0, local_key: key, length: 4096 }];
+            queue.put(WqeHead { remote: 4096, key, ..head(WorkOp::Gather) }, pieces(&list));
+            rig.doorbell(queue);
+            stamps.push(rig.completion(completions).timestamp);
+        }
+        stamps[7] - stamps[0]
+    };
+    let free = cycles(&rig, &mut completions, &mut queue);
+    let pace = QueuePair { pace: 256 * u32::try_from(CYCLES).expect("small"), ..QueuePair::default() };
+    rig.done(Verb::Modify, ObjectKind::QueuePair, 5, attribute::PACE, &pace.to_bytes());
+    let slow = cycles(&rig, &mut completions, &mut queue);
+    // 28 KiB between the first and the last start.
+    let least = 28 * CYCLES;
+    assert!(
+        (least..least + 3000).contains(&slow),
+        "{slow} cycles where {least} are told; {free} without a pace"
+    );
+    assert!(free < least / 4);
+}
+
+#[test]
+fn a_paced_queue_pair_keeps_its_pace() {
+    Profile::ALL.into_iter().for_each(paced);
 }
 
 fn foreign_and_dead(profile: Profile) {
