@@ -26,7 +26,7 @@ fn rings(profile: Profile) {
     let mut random = SplitMix64::new(17);
     for qpn in 10..60 {
         let mut queue = rig.queue(qpn, &completions, 2);
-        for _ in 0..1 + random.below(40) {
+        for _ in 0..=random.below(40) {
             let mut unit: Vec<u8> = (0..UNIT).map(|_| random.next_u64().to_le_bytes()[0]).collect();
             // Mostly with a head that goes further than the op-code.
             if random.below(4) > 0 {
