@@ -66,7 +66,7 @@ pub fn recorded_roce() -> Vec<Recorded> {
 pub fn card(profile: Profile) -> Card {
     let options = Options { seed: 7, ..Options::default() };
     let mut card = Card::new(profile, &options).unwrap_or_else(|error| panic!("{error}"));
-    card.check_independence(true);
+    card.check_streams(true);
     card
 }
 

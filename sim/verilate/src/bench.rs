@@ -105,6 +105,13 @@ impl Bench {
         self.rise();
     }
 
+    /// Tells every source whether to be [`steady`](Source::steady).
+    pub fn steady(&mut self, steady: bool) {
+        for source in &mut self.sources {
+            source.steady(steady);
+        }
+    }
+
     /// Some cycles.
     pub fn run(&mut self, cycles: u64) {
         for _ in 0..cycles {

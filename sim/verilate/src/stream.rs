@@ -67,6 +67,8 @@ pub struct Source {
     queue: VecDeque<Vec<u32>>,
     pause: Pause,
     noise: SplitMix64,
+    is_steady: bool,
+    is_resting: bool,
     is_offering: bool,
     sent: u64,
 }
@@ -81,6 +83,8 @@ impl Source {
             queue: VecDeque::new(),
             pause: Pause::None,
             noise,
+            is_steady: false,
+            is_resting: false,
             is_offering: false,
             sent: 0,
         }
@@ -102,6 +106,12 @@ impl Source {
         self.pause = pause;
     }
 
+    /// Noise between beats costs time in every cycle; with `steady` it changes once a pause only, which long runs of a
+    /// module already proved may choose.
+    pub fn steady(&mut self, steady: bool) {
+        self.is_steady = steady;
+    }
+
     /// Beats taken by the module so far.
     #[must_use]
     pub fn sent(&self) -> u64 {
@@ -121,7 +131,7 @@ impl Source {
 
     /// Withdraws the offer, which only a reset may do; the beat stays in the queue.
     pub(crate) fn rest(&mut self, model: &mut Model) {
-        self.is_offering = false;
+        (self.is_offering, self.is_resting) = (false, true);
         model.set(self.ports.valid, 0);
         for port in &self.ports.payload {
             model.set_wide(*port, &self.noise.bits(model.width(*port)));
@@ -134,10 +144,11 @@ impl Source {
         }
         match self.queue.front() {
             Some(beat) if !self.pause.at(cycle) => {
-                self.is_offering = true;
+                (self.is_offering, self.is_resting) = (true, false);
                 self.ports.write(model, beat);
                 model.set(self.ports.valid, 1);
             }
+            _ if self.is_steady && self.is_resting => {}
             _ => self.rest(model),
         }
     }

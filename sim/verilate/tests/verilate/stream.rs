@@ -136,3 +136,24 @@ out source$payload 4\nout source$valid 1\nin source$ready 1\nout lasts 1";
     assert_eq!(bench[output].received(), [[9]]);
     assert_eq!(bench.model().get(lasts), 1);
 }
+
+#[test]
+fn noise_between_beats_changes_every_cycle_or_once_a_pause() {
+    let (mut bench, input, _) = bench(&designs::skid(512));
+    let payload = bench.model().port("sink$payload").unwrap();
+    let mut noises = |is_steady: bool| {
+        bench[input].steady(is_steady);
+        bench[input].send(vec![7; 16]);
+        bench.step();
+        let mut seen: Vec<Vec<u32>> = (0..8)
+            .map(|_| {
+                bench.step();
+                bench.model().get_wide(payload)
+            })
+            .collect();
+        seen.dedup();
+        assert!(!seen.contains(&vec![7; 16]), "the beat does not stay");
+        seen.len()
+    };
+    assert_eq!((noises(false), noises(true)), (8, 1));
+}
