@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stroma_abi::desc::{Body, CommandStatus, ObjectKind, Sge, Status, Verb, WorkOp, WqeHead};
-use stroma_abi::regs::map::identity;
+use stroma_abi::regs::map::{doorbells, identity};
 use stroma_device::compose;
 use stroma_tests::rig::{Rig, head, pieces, status};
 use stroma_top::Profile;
@@ -50,4 +50,24 @@ fn restart(profile: Profile) {
 #[test]
 fn a_restart_under_traffic_forgets_everything_and_finishes_what_the_host_saw() {
     Profile::ALL.into_iter().for_each(restart);
+}
+
+fn flooded(profile: Profile) {
+    let rig = Rig::new(profile);
+    rig.set(&identity::BLOCK, &identity::CONTROL, compose(&identity::CONTROL, [("reset", 1)]));
+    // Whoever has a page may store to it at any time; here more often than every 64 cycles, for as long as a restart takes.
+    for _ in 0..400 {
+        rig.ring(1, &doorbells::SEND, u64::MAX);
+        rig.run(30);
+    }
+    assert_eq!(
+        rig.get(&identity::BLOCK, &identity::STATUS) & 1,
+        1,
+        "the card is ready in the midst of the flood"
+    );
+}
+
+#[test]
+fn stores_to_a_page_do_not_hold_a_restart_up() {
+    Profile::ALL.into_iter().for_each(flooded);
 }

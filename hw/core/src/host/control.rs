@@ -49,7 +49,7 @@ block! {
     ///   stores to BAR2. `time`, `ready`, `link`, `class_counts`, `counts` (in the order of the block `counters`), `producer`:
     ///   shown. `restart`: one cycle for each store of 1 to `control.reset`; `clear`: the card begins anew. `event_*`, `consumer`, `consumer_stored`,
     ///   `overflows`: as in [`EventQueue`]. `vector_index`, `vector_moderation`: a vector, and its row in the same cycle.
-    ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs and regions. `busy`: an access or a command is under
+    ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs and regions. `runs`: a command is under way. `busy`: an access or a command is under
     ///   way, or a store to a page is not taken.
     /// - **Latency** `r` 3 cycles behind `ar`; `b` 2 cycles behind the later of `aw` and `w`, and `restart` and all registers
     ///   with it. **Rate** a store every 2 cycles and, independently, a read every 4.
@@ -85,6 +85,7 @@ block! {
         pub vector_moderation: Signal<Out, Moderation>,
         pub command: [StreamSource<ObjectCommand>; OWNERS],
         pub reply: [StreamSink<ObjectReply>; OWNERS],
+        pub runs: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         stores: Stores,
         loads: Loads,
@@ -167,6 +168,7 @@ impl Logic for Control {
             StreamSource::<ObjectCommand>::link(&mut self.command[i], &mut self.mailbox.command[i]);
             StreamSink::<ObjectReply>::link(&mut self.reply[i], &mut self.mailbox.reply[i]);
         }
+        self.runs.next = self.mailbox.busy.val();
         self.busy.next = self.stores.busy.val() | self.loads.busy.val() | self.mailbox.busy.val();
     }
 }

@@ -18,7 +18,7 @@ fn doorbells() -> Vec<Case> {
             "doorbells",
             doorbells::Doorbells::<2, 6>::default,
             clock,
-            [store.payload, store.valid, send.ready, pushed.ready, cq.ready]
+            [store.payload, store.valid, send.ready, pushed.ready, cq.ready, discards]
         ),
     ]
 }

@@ -26,8 +26,8 @@ block! {
     /// ```
     ///
     /// - **Ports** `store`: a store; `send`: send doorbells and commits; `pushed`: the units of commits with `units`, in the
-    ///   order of `send`, each on offer no later than its commit; `cq`: doorbells of CQs; `bad`: high for a cycle for
-    ///   each store that means nothing; `ready`: the windows are empty, stores are taken.
+    ///   order of `send`, each on offer no later than its commit; `cq`: doorbells of CQs; `discards`: stores are
+    ///   taken and forgotten; `bad`: high for a cycle for each store that means nothing; `ready`: the windows are empty, stores are taken.
     /// - **Meaning** a doorbell has all eight bytes. A commit hands over the window's units if each of their words was stored
     ///   whole since the last commit of that window, and if there is room; otherwise it is offered with `units` 0. It
     ///   empties the window in any case. Units are copied before the next store is looked at.
@@ -46,6 +46,7 @@ block! {
         pub send: StreamSource<SendDoorbell>,
         pub pushed: StreamSource<Bits<512>>,
         pub cq: StreamSource<CqDoorbell>,
+        pub discards: Signal<In, Bit>,
         pub bad: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
@@ -73,7 +74,8 @@ impl<const PAGES: usize, const UNITS: usize> Logic for Doorbells<PAGES, UNITS> {
         self.sends.reset.next = self.reset.val();
         self.cqs.reset.next = self.reset.val();
         self.ready.next = !self.windows.scrubbing.val();
-        self.busy.next = self.held_valid.q.val()
+        // A store that is going to be forgotten is no work: whoever keeps storing must not keep the card from its end.
+        self.busy.next = (self.held_valid.q.val() & !self.discards.val())
             | self.windows.scrubbing.val()
             | self.windows.busy.val()
             | self.sends.level.val().any()
@@ -85,7 +87,7 @@ impl<const PAGES: usize, const UNITS: usize> Logic for Doorbells<PAGES, UNITS> {
             self.held_valid.d.next = self.store.valid.val() & !self.windows.scrubbing.val();
         }
         self.decode.store.next = self.held.q.val();
-        self.looks.next = self.held_valid.q.val() & !self.windows.copying.val();
+        self.looks.next = self.held_valid.q.val() & !self.windows.copying.val() & !self.discards.val();
         self.rings.next = self.looks.val() & self.decode.rings.val();
         self.completes.next = self.looks.val() & self.decode.completes.val();
         // Room for its doorbell stays until the units are copied: nobody else uses it.

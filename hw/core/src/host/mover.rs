@@ -174,7 +174,7 @@ impl<const D: usize, const QPS: usize, const LOG: usize> Logic for Mover<D, QPS,
         self.failures.look.next = self.place.look.val();
         self.failures.mark.next = self.place.mark.val();
         self.place.failed.next = self.failures.failed.val();
-        self.place.open.next = self.failures.open.val();
+        self.place.open.next = self.failures.open.val() & self.finish.room.val();
         StreamSink::<QpChange>::link(&mut self.change, &mut self.failures.change);
         StreamSource::<HostWrite>::link(&mut self.write, &mut self.place.write);
         StreamSource::<Pass>::join(&mut self.place.pass, &mut self.transfer.pass);

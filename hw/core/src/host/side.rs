@@ -228,7 +228,8 @@ impl<
         self.tables.time.next = self.cycles.time.val();
         self.events.time.next = self.cycles.time.val();
         self.wake.next = self.events.wake.val();
-        self.is_busy.next = self.control.busy.val()
+        // Accesses to the BARs are no work: they may come at any time, and must not hold a restart up.
+        self.is_busy.next = self.control.runs.val()
             | self.tables.busy.val()
             | self.work.busy.val()
             | self.reader.busy.val()

@@ -28,7 +28,7 @@ block! {
     /// - **Ports** `store`: stores; `cq`: those that are for CQs. `row_*`: rows of queue pairs; `change`: rows that have changed;
     ///   `drain_jobs`, `jobs_drained`: jobs begun before have ended. `fetch`, `units`: WQEs; `read`, `read_data`, `write`,
     ///   `write_data`: payload; `drain_moves`, `moves_drained`: payload asked for before has gone. `xlat`, `answer`: the MMU. `done`,
-    ///   `error`: how requests end. `pause`: begin nothing. Pulses `wrong_page`, `bad` (two), `pushes`, `push_fallbacks`.
+    ///   `error`: how requests end. `pause`: begin nothing, and forget stores. Pulses `wrong_page`, `bad` (two), `pushes`, `push_fallbacks`.
     ///   `ready`: tables are scrubbed. `busy`: work is inside. `moves`: something moved, or a queue pair stands in line.
     /// - **Latency, rate, back-pressure** those of the parts.
     /// - **Reset** forgets all work; host reads and writes must have ended before.
@@ -106,6 +106,7 @@ impl<const D: usize, const QPS: usize, const PAGES: usize, const LOG: usize, con
         self.jobs_drained.next = self.send.drained.val();
         self.send.retired.next = self.mover.retired.val();
         self.send.retired_colour.next = self.mover.retired_colour.val();
+        self.doorbells.discards.next = self.pause.val();
         self.send.pause.next = self.pause.val();
         self.send.time.next = self.time.val();
 

@@ -55,7 +55,14 @@ impl Default for Rig {
 }
 
 impl Rig {
+    /// Whether stores are forgotten from now on.
+    fn discard(&mut self, discards: bool) {
+        let port = self.bench.model().port("discards").expect("the port exists");
+        self.bench.model_mut().set(port, discards.into());
+    }
+
     fn reset(&mut self) {
+        self.discard(false);
         self.bench.reset(2);
         self.model = Model::new(PAGES);
         (self.bad, self.seen_bad) = (0, 0);
@@ -387,4 +394,21 @@ fn doorbells_take_2_cycles_and_commits_as_many_more_as_they_have_units() {
         rig.finish(false);
         assert_eq!(rig.stored[1] - rig.stored[0], rate, "{units} units");
     }
+}
+
+#[test]
+fn stores_that_are_discarded_are_taken_and_are_no_work() {
+    let mut rig = Rig::default();
+    rig.run(1 << PAGES);
+    let mut rng = SplitMix64::new(77);
+    let stores: Vec<PageStore> = (0..200).map(|_| noise(&mut rng)).collect();
+    rig.discard(true);
+    push(&mut rig.bench, rig.store, &stores);
+    for _ in 0..2 * stores.len() + 4 {
+        rig.step();
+        assert!(!read::<bool>(&rig.bench, "busy"));
+    }
+    assert!(rig.bench.is_sent());
+    rig.discard(false);
+    assert_eq!((rig.finish(false), rig.seen_bad), (0, 0), "nothing came of them");
 }

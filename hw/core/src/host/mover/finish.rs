@@ -3,37 +3,48 @@
 use rust_hdl::prelude::*;
 
 use super::place::Pass;
+use crate::constant::number;
 use crate::host::work::{Done, QpError};
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
+
+/// log2 of the works that wait.
+const WORKS_LOG: usize = 4;
+/// Chunks that may be between judgement and here: one judged, four to be transferred, and one to be judged in this cycle.
+const COMING: usize = 6;
 
 block! {
     /// Gives completions, errors, and retired jobs, one work after the other.
     ///
     /// An error is told to the queue pairs before its completion is: who sees the completion finds the queue pair in error.
     ///
-    /// - **Ports** `ended`: works whose bytes are through; `done`: completions; `error`: queue pairs that fail; `retired`,
+    /// - **Ports** `ended`: works whose bytes are through; `room`: one more may be judged, and when it is through it will find
+    ///   a place here; `done`: completions; `error`: queue pairs that fail; `retired`,
     ///   `retired_colour`: a job is over, all completions before it were taken. `busy`: a work waits.
     /// - **Latency** 1 cycle to `done` or `error`, 2 to `retired`. **Rate** 1 work per cycle, with an error 1 in 2.
-    /// - **Backpressure** 8 works wait, then `ended` stalls. No combinational path from port to port.
+    /// - **Backpressure** 16 works wait, then `ended` stalls; `room` falls before, so that it never does for a work judged
+    ///   with `room`: bytes whose write command was taken must not wait for completions, which wait for the same writer.
+    ///   No combinational path from port to port.
     /// - **Reset** forgets all works.
     pub struct Finish {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub ended: StreamSink<Pass>,
+        pub room: Signal<Out, Bit>,
         pub done: StreamSource<Done>,
         pub error: StreamSource<QpError>,
         pub retired: Signal<Out, Bit>,
         pub retired_colour: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
-        works: Fifo<Pass, 3>,
+        works: Fifo<Pass, WORKS_LOG>,
         /// The error of the oldest work is told.
         is_erred: Reg<Bit>,
         is_retired: Reg<Bit>,
         colour: Reg<Bit>,
         has_error: Signal<Local, Bit>,
         goes: Signal<Local, Bit>,
+        most: Constant<Bits<16>> = number((1_u64 << WORKS_LOG) - COMING as u64),
     }
 }
 
@@ -44,6 +55,8 @@ impl Logic for Finish {
         dff_setup!(self, clock, is_erred, is_retired, colour);
         self.works.reset.next = self.reset.val();
         StreamSink::<Pass>::link(&mut self.ended, &mut self.works.sink);
+
+        self.room.next = self.works.level.val() <= self.most.val();
 
         self.has_error.next = self.works.source.payload.val().fails & !self.is_erred.q.val();
         self.error.valid.next = self.works.source.valid.val() & self.has_error.val();

@@ -196,3 +196,18 @@ fn recovers_from_reset() {
         rig.finish();
     }
 }
+
+#[test]
+fn an_accepted_write_gets_its_bytes_whoever_takes_no_completions() {
+    // The writer waits for the bytes of what it has accepted, and completions wait for the writer.
+    let mut rig = Rig::<512, 8>::new();
+    rig.bench[rig.done].pause(Pause::Always);
+    let works: Vec<Item> = (0..40).map(|at| item(Task::Gather(vec![good(0x1000 + 64 * at, 64)]))).collect();
+    rig.send(&works);
+    rig.run(2000);
+    assert_eq!(rig.dones, 0);
+    assert!(rig.commands.len() > 4, "{} works came as far", rig.commands.len());
+    assert_eq!(rig.packets, rig.commands.len());
+    rig.bench[rig.done].pause(Pause::None);
+    rig.finish();
+}
