@@ -2,7 +2,8 @@
 //!
 //! [`Card`] is the card of one profile with drivers on its pins and its host behind them ([`host`]); a [`World`] keeps
 //! several on one clock; [`SimBackend`] lets the driver run them; [`pcap`] reads and writes captures. The card's behaviour
-//! is RTL alone: nothing here knows a protocol or checks an access.
+//! is RTL alone: nothing here knows a protocol or checks an access, but for the golden endpoint in [`model`], its peer in
+//! tests.
 //!
 //! `STROMA_WAVES=/absolute/folder` makes every card write its waves there; see [`stroma_verilate`].
 
@@ -12,6 +13,7 @@ mod backend;
 mod card;
 pub mod host;
 mod linked;
+pub mod model;
 pub mod pcap;
 mod world;
 

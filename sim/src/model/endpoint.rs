@@ -1,0 +1,93 @@
+//! Many queue pairs behind one port, with their memory.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use stroma_abi::Qpn;
+use stroma_abi::wire::Frame;
+
+use super::{Completion, Dropped, Memory, QueuePair, Settings, Work};
+
+/// An endpoint. Time is in ticks of the caller's choice; it never reads a clock.
+#[derive(Default)]
+pub struct Endpoint {
+    /// Registered regions.
+    pub memory: Memory,
+    pairs: BTreeMap<Qpn, QueuePair>,
+    served: Qpn,
+}
+
+impl Endpoint {
+    /// Adds a queue pair, in place of the one that had its number.
+    pub fn connect(&mut self, settings: Settings) {
+        self.pairs.insert(settings.local, QueuePair::new(settings));
+    }
+
+    /// Takes a queue pair away; frames to it are dropped from now on.
+    pub fn disconnect(&mut self, number: Qpn) -> Option<QueuePair> {
+        self.pairs.remove(&number)
+    }
+
+    /// A queue pair, to look at.
+    #[must_use]
+    pub fn queue_pair(&self, number: Qpn) -> Option<&QueuePair> {
+        self.pairs.get(&number)
+    }
+
+    /// Posts an operation.
+    ///
+    /// # Panics
+    /// When there is no such queue pair, or more than 2^23 of its packets would be open.
+    pub fn post(&mut self, number: Qpn, work: Work) {
+        let pair = self.pairs.get_mut(&number).unwrap_or_else(|| panic!("no queue pair has number {number}"));
+        pair.requester.post(work);
+    }
+
+    /// The oldest completion of a queue pair not yet taken.
+    pub fn poll(&mut self, number: Qpn) -> Option<Completion> {
+        self.pairs.get_mut(&number)?.requester.poll()
+    }
+
+    /// Takes a frame from the wire (without FCS).
+    ///
+    /// # Errors
+    /// When it has no effect.
+    pub fn receive(&mut self, now: u64, bytes: &[u8]) -> Result<(), Dropped> {
+        let frame = Frame::parse(bytes).map_err(Dropped::Frame)?;
+        let number = frame.bth.destination_qp;
+        let pair = self.pairs.get_mut(&number).ok_or(Dropped::QueuePair { number })?;
+        pair.receive(now, &frame, &mut self.memory)
+    }
+
+    /// The next frame for the wire: one a queue pair, in turn.
+    pub fn transmit(&mut self, now: u64) -> Option<Vec<u8>> {
+        let Self { memory, pairs, served } = self;
+        let order: Vec<Qpn> = pairs
+            .range((Bound::Excluded(*served), Bound::Unbounded))
+            .chain(pairs.range(..=*served))
+            .map(|(number, _)| *number)
+            .collect();
+        order.into_iter().find_map(|number| {
+            let frame = pairs.get_mut(&number)?.transmit(now, memory)?;
+            *served = number;
+            Some(frame)
+        })
+    }
+
+    /// Lets time pass: what is overdue is sent again, or given up.
+    pub fn tick(&mut self, now: u64) {
+        self.pairs.values_mut().for_each(|pair| pair.tick(now));
+    }
+
+    /// The first time at which [`Self::tick`] has something to do.
+    #[must_use]
+    pub fn deadline(&self) -> Option<u64> {
+        self.pairs.values().filter_map(|pair| pair.requester.deadline()).min()
+    }
+
+    /// Is every operation completed and every answer sent?
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.pairs.values().all(|pair| pair.requester.is_idle() && pair.responder.is_idle())
+    }
+}

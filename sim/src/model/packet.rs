@@ -1,0 +1,83 @@
+//! A packet between the transport and the network: what is said, without the way it takes.
+
+use stroma_abi::Psn;
+use stroma_abi::wire::{Aeth, Cnp, Extended, Header, Opcode, Syndrome, opcode};
+
+/// A packet from the BTH on, without the fields that the path fills in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Row of the op-code.
+    pub opcode: Opcode,
+    /// Does it ask for an ACK?
+    pub ack_request: bool,
+    /// Does it report congestion back?
+    pub becn: bool,
+    /// Sequence number.
+    pub psn: Psn,
+    /// Extended headers.
+    pub extended: Extended,
+    /// Payload without pad.
+    pub payload: Vec<u8>,
+}
+
+impl Packet {
+    /// A packet with no headers and no payload yet.
+    #[must_use]
+    pub fn new(opcode: Opcode, psn: Psn) -> Self {
+        Self {
+            opcode,
+            ack_request: false,
+            becn: false,
+            psn,
+            extended: Extended::default(),
+            payload: Vec::new(),
+        }
+    }
+
+    /// ACK or NAK.
+    #[must_use]
+    pub fn acknowledge(psn: Psn, syndrome: Syndrome, msn: Psn) -> Self {
+        let aeth = Some(Aeth { syndrome: syndrome.encode(), msn });
+        Self { extended: Extended { aeth, ..Extended::default() }, ..Self::new(opcode::RC_ACKNOWLEDGE, psn) }
+    }
+
+    /// The answer to a READ: packets of one MTU, consecutive PSNs from that of the request, an AETH in the first and last.
+    #[must_use]
+    pub fn read_answer(first: Psn, bytes: &[u8], mtu: u32, aeth: Aeth) -> Vec<Self> {
+        let mut packets = Vec::new();
+        let (mut psn, mut rest) = (first, bytes);
+        loop {
+            let (payload, behind) = rest.split_at(rest.len().min(mtu as usize));
+            let row = match (psn == first, behind.is_empty()) {
+                (true, true) => opcode::RC_READ_RESPONSE_ONLY,
+                (true, false) => opcode::RC_READ_RESPONSE_FIRST,
+                (false, true) => opcode::RC_READ_RESPONSE_LAST,
+                (false, false) => opcode::RC_READ_RESPONSE_MIDDLE,
+            };
+            let aeth = row.header_set().contains(Header::Aeth).then_some(aeth);
+            let extended = Extended { aeth, ..Extended::default() };
+            packets.push(Self { extended, payload: payload.to_vec(), ..Self::new(row, psn) });
+            if behind.is_empty() {
+                return packets;
+            }
+            (psn, rest) = (psn.next(), behind);
+        }
+    }
+
+    /// Congestion notification (Annex A17): BECN set, PSN zero, sixteen bytes of zeros.
+    #[must_use]
+    pub fn notice() -> Self {
+        let cnp = Some(Cnp::default());
+        Self {
+            becn: true,
+            extended: Extended { cnp, ..Extended::default() },
+            ..Self::new(opcode::CNP, Psn::new(0))
+        }
+    }
+
+    /// The syndrome, where there is an AETH.
+    #[must_use]
+    pub fn syndrome(&self) -> Option<Syndrome> {
+        self.extended.aeth.map(|aeth| Syndrome::decode(aeth.syndrome))
+    }
+}

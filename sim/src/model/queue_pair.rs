@@ -1,0 +1,112 @@
+//! One queue pair: both sides of a connection, and what they share.
+
+use stroma_abi::wire::{Frame, Role, Transport};
+
+use super::path::is_marked;
+use super::{Dropped, Memory, Packet, Requester, Responder, Settings};
+
+/// A queue pair. An error on one side ends the other too.
+pub struct QueuePair {
+    settings: Settings,
+    /// The side that posts.
+    pub requester: Requester,
+    /// The side that serves the peer.
+    pub responder: Responder,
+    owed: u32,
+    notices: u64,
+    requester_first: bool,
+}
+
+impl QueuePair {
+    /// A queue pair that is ready to send.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            requester: Requester::new(&settings),
+            responder: Responder::new(&settings),
+            settings,
+            owed: 0,
+            notices: 0,
+            requester_first: false,
+        }
+    }
+
+    /// Congestion notifications received.
+    #[must_use]
+    pub const fn notices(&self) -> u64 {
+        self.notices
+    }
+
+    /// Is it in error?
+    #[must_use]
+    pub const fn is_failed(&self) -> bool {
+        self.requester.is_failed() || self.responder.is_failed()
+    }
+
+    /// Takes a frame that carries this queue pair's number.
+    pub(super) fn receive(&mut self, now: u64, frame: &Frame, memory: &mut Memory) -> Result<(), Dropped> {
+        if !self.settings.path.is_way_of(frame) {
+            return Err(Dropped::Peer);
+        }
+        let (found, wanted) = (frame.bth.partition, self.settings.partition);
+        if found != wanted {
+            return Err(Dropped::Partition { found, wanted });
+        }
+        let row = *frame.opcode().ok_or(Dropped::Unasked)?;
+        if !matches!(row.transport, Transport::Rc | Transport::Rpc | Transport::Cnp) {
+            return Err(Dropped::Service { opcode: row.name });
+        }
+        let packet = Packet {
+            opcode: row,
+            ack_request: frame.bth.ack_request,
+            becn: frame.bth.becn,
+            psn: frame.bth.psn,
+            extended: frame.extended,
+            payload: frame.payload.to_vec(),
+        };
+        let outcome = match row.role {
+            Role::Request => {
+                self.owed += u32::from(is_marked(frame));
+                self.responder.receive(&packet, memory)
+            }
+            Role::Response => self.requester.receive(now, &packet, memory),
+            Role::Notice => {
+                self.notices += 1;
+                Ok(())
+            }
+        };
+        self.share_error();
+        outcome
+    }
+
+    /// The next frame to send: notices first, then the two sides in turn, so that neither starves the other.
+    pub(super) fn transmit(&mut self, now: u64, memory: &Memory) -> Option<Vec<u8>> {
+        let packet = if self.owed > 0 {
+            self.owed -= 1;
+            Some(Packet::notice())
+        } else if self.requester_first {
+            self.requester.transmit(now, memory).or_else(|| self.responder.transmit())
+        } else {
+            self.responder.transmit().or_else(|| self.requester.transmit(now, memory))
+        };
+        self.requester_first = packet.as_ref().is_some_and(|packet| packet.opcode.role == Role::Response);
+        self.share_error();
+        packet.map(|packet| {
+            let Settings { path, remote, partition, .. } = &self.settings;
+            path.frame(&packet, *remote, *partition)
+        })
+    }
+
+    pub(super) fn tick(&mut self, now: u64) {
+        self.requester.tick(now);
+        self.share_error();
+    }
+
+    fn share_error(&mut self) {
+        if self.responder.is_failed() && !self.requester.is_failed() {
+            self.requester.flush();
+        } else if self.requester.is_failed() && !self.responder.is_failed() {
+            self.responder.halt();
+        }
+    }
+}
