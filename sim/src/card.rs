@@ -214,6 +214,17 @@ impl Card {
         self.trace.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Puts the card into a host that takes other times; mappings stay.
+    ///
+    /// # Panics
+    /// When something is under way between card and host.
+    pub fn set_timing(&mut self, timing: Timing) {
+        assert_eq!(self.bars.next_due(self.cycle()), None, "what is under way has its times already");
+        self.port.set_timing(timing, self.profile.clock_khz());
+        self.bars = Bars::new(&timing, self.profile.clock_khz());
+        self.timing = timing;
+    }
+
     /// How long the host takes.
     #[must_use]
     pub fn timing(&self) -> &Timing {

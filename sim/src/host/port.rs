@@ -106,6 +106,19 @@ impl Port {
         }
     }
 
+    /// Takes other times from now on.
+    ///
+    /// # Panics
+    /// When something is under way.
+    pub fn set_timing(&mut self, timing: Timing, clock_khz: u32) {
+        assert!(self.is_idle(), "what is under way has its times already");
+        (self.timing, self.read_cycles, self.write_cycles) =
+            (timing, Timing::cycles(timing.read_ns, clock_khz), Timing::cycles(timing.write_ns, clock_khz));
+        for link in &mut self.link {
+            link.bytes_per_mebicycle = timing.bytes_per_mebicycle(clock_khz);
+        }
+    }
+
     /// Forgets what is under way, as a reset of the bridge does.
     pub fn reset(&mut self) {
         self.writes.clear();
@@ -154,7 +167,7 @@ impl Port {
         assert!(self.takes_read(), "a read beyond the {} in flight", self.timing.reads);
         // Not before any write that was whole by now is visible.
         let sample_at = now + self.write_cycles.max(self.read_cycles / 2);
-        let due = now + self.read_cycles;
+        let due = sample_at.max(now + self.read_cycles);
         self.reads.push(Read { address, beats_left: beats, id, sample_at, due, data: None });
     }
 

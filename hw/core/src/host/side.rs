@@ -175,7 +175,7 @@ impl<
         StreamSource::<WriteAddress>::link(&mut self.aw, &mut self.writer.aw);
         StreamSource::<WriteBeat<D, K>>::link(&mut self.w, &mut self.writer.w);
         StreamSink::<WriteResponse>::link(&mut self.b, &mut self.writer.b);
-        for i in 0..2 {
+        for i in 0..3 {
             self.writer.settle[i].next = self.tables.settle[i].val();
             self.tables.settled[i].next = self.writer.settled[i].val();
         }

@@ -27,6 +27,8 @@ use crate::stream::{Beat, StreamSink, StreamSource};
 
 /// Clients with entries: CQEs and EQEs.
 pub const ENTRY_CLIENTS: usize = 2;
+/// Those who may ask whether writes are visible: the owners of CQs, regions and queue pairs.
+pub const SETTLERS: usize = 3;
 
 record! {
     /// Who is to be told when a command fails.
@@ -82,8 +84,8 @@ block! {
         pub ticket: Signal<Out, Bits<16>>,
         pub issued: Signal<Out, Bits<16>>,
         pub done: Signal<Out, Bits<16>>,
-        pub settle: [Signal<In, Bit>; 2],
-        pub settled: [Signal<Out, Bit>; 2],
+        pub settle: [Signal<In, Bit>; SETTLERS],
+        pub settled: [Signal<Out, Bit>; SETTLERS],
         pub aw: StreamSource<WriteAddress>,
         pub w: StreamSource<WriteBeat<D, K>>,
         pub b: StreamSink<WriteResponse>,
@@ -95,7 +97,7 @@ block! {
         feed: Feed<D>,
         engine: DmaWrite<D, K>,
         failures: Failures,
-        waits: [Settle; 2],
+        waits: [Settle; SETTLERS],
     }
 }
 
@@ -138,7 +140,7 @@ impl<const D: usize, const K: usize> Logic for HostWriter<D, K> {
         self.ticket.next = self.accept.ticket.val();
         self.issued.next = self.accept.issued.val();
         self.done.next = self.engine.done.val();
-        for i in 0..2 {
+        for i in 0..SETTLERS {
             self.waits[i].clock.next = self.clock.val();
             self.waits[i].reset.next = self.reset.val();
             self.waits[i].issued.next = self.accept.issued.val() + self.accept.accepted.val();

@@ -47,6 +47,8 @@ block! {
     /// - **A completion** for a queue that is full or does not exist is lost: `overflow`, and its queue pair goes into
     ///   error. The first one that a full queue loses gives an overflow event. Later ones are written as soon as the driver
     ///   has made room.
+    /// - **An entry** is on offer from the cycle after its completion was taken, and no operation is carried out before it is
+    ///   accepted: at most one entry is made and not accepted.
     /// - **A doorbell** that names no queue, or entries that were never written, is `bad`, one through another page is
     ///   `wrong_page`; both change nothing. Arming fires at once while entries are left untaken, also for solicited ones: a
     ///   spurious event is harmless, a missing one is not. `arm` 3 counts as 1.

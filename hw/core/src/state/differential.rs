@@ -1,6 +1,8 @@
 //! The tables in the differential suite: their blocks mean the same in Rust and in Verilog.
 
-use super::{access, lookup, maintain, memory_keys, mmu, order, pages, queue_pairs, regions, tlb, walker};
+use super::{
+    access, heard, lookup, maintain, memory_keys, mmu, order, pages, queue_pairs, regions, tlb, walker,
+};
 use crate::verilog::Style;
 use crate::verilog::differential::{Case, differential, run};
 
@@ -148,8 +150,9 @@ fn owners_parts() -> Vec<Case> {
             "failures",
             queue_pairs::failures::Failures::<3>::default,
             clock,
-            [error.payload, error.valid, event.ready, open, body]
+            [error.payload, error.valid, event.ready, change.ready, open, body]
         ),
+        differential!("heard", heard::Heard::<3>::default, clock, [begins, offered, mixed]),
         differential!("region_creation", regions::creation::Creation::default, clock, [body]),
         differential!(
             "region_judge",
@@ -183,7 +186,9 @@ fn owners() -> Vec<Case> {
                 row_enable,
                 row_index,
                 change.ready,
-                drained
+                drained,
+                entry_waits,
+                settled
             ]
         ),
         differential!(

@@ -1,10 +1,10 @@
 //! The owner of the queue pairs: mailbox commands in, and what the sending side reads out.
 //!
 //! ```text
-//!   command ─ creation, modification ─ judge ─┬─ drain, drained ─ change ─ reply
+//!   command ─ creation, modification ─ judge ─┬─ drain, settle ─ change ─ reply
 //!                                             ├─ tables ─ row
 //!     error ─ failures ───────────────────────┘
-//!                └─ event
+//!                └─ event, change
 //! ```
 
 mod attributes;
@@ -49,7 +49,13 @@ enum Step {
     /// Says `drain`.
     Drain,
     /// Waits for `drained`.
-    Wait,
+    Drained,
+    /// Waits until the last completion has been handed over to be written.
+    Written,
+    /// Says `settle`.
+    Settle,
+    /// Waits for `settled`.
+    Settled,
     /// Tells the sending side.
     Change,
     /// Replies.
@@ -59,24 +65,36 @@ enum Step {
 block! {
     /// Makes, changes, shows and ends `2^QPS` queue pairs, one command at a time.
     ///
-    /// A refused command has changed nothing. The row changes first; whoever reads it from the cycle of `drain` on finds the
-    /// new one, and `drained` says that what was begun under the old one has ended. So nothing of a queue pair is under
-    /// way when the reply to its destruction or to its way to RESET comes.
+    /// A refused command has changed nothing. A queue pair ends, or begins anew in RESET, in three waits. After them nothing
+    /// of it is under way, and nothing of it will appear in host memory:
+    ///
+    /// 1. The row changes first; whoever reads it from the cycle of `drain` on finds the new one. `drained` says that the
+    ///    jobs begun under the old one are retired: their payload has been accepted by the writer, and their completions
+    ///    by the CQs, each before the job's end.
+    /// 2. The CQs take a completion when they have none left to write, and offer its entry from the next cycle on. So
+    ///    of all these completions only the last can be on offer and not accepted, and it is on offer when `drained`
+    ///    comes. A cycle without `entry_waits` has it accepted. Entries of others do not keep the command waiting: there is
+    ///    such a cycle between two of them.
+    /// 3. Now all is accepted. The writer makes it visible in that order. `settled` says that it has, and that the
+    ///    errors of all this were taken from `error`: a late one would hit the next queue pair under this number.
     ///
     /// - **Ports** `command`, `reply`: as the mailbox has them, one reply for each command. `error`: a queue pair goes into
     ///   error; `event`: it did so and no completion tells it. `row_enable`, `row_index`, `row`: as in [`Tables`].
     ///   `probe_cq`, `probe_exists`: do these CQs exist, the one for sending and the one for receiving, answered in the
-    ///   same cycle. `change`: a queue pair begins anew, or may go on; taken before the reply. `drain`: a pulse when
-    ///   all that is under way has to end; `drained`: a pulse, in a later cycle, when it has. `ready`: the tables are
-    ///   clean. `busy`: a command, an error or an event is inside, or the tables are not clean.
-    /// - **Latency** from the command to the reply's offer, 5 cycles; a change adds 1, if it is taken at once, a drain 2, if
-    ///   `drained` comes a cycle after it, and an error taken together with the command 1.
-    /// - **Rate** one command at a time; one error in 2 cycles.
-    /// - **Backpressure** commands wait for the reply before them. Errors wait for at most five cycles of a command, never
-    ///   for `drained`, `change` or `reply`; an event that is not taken stalls them. No path from port to port but from
+    ///   same cycle. `change`: a queue pair begins anew, may go on, or has gone into error; that of a command is taken
+    ///   before the reply. `drain`, `settle`: a pulse each; `drained`, `settled`: the pulse, in a later cycle, that answers;
+    ///   `entry_waits`: a CQE is on offer and not accepted. `ready`: the tables are clean. `busy`: a command, an error, its
+    ///   event or its change is inside, or the tables are not clean.
+    /// - **Latency** from the command to the reply's offer, 5 cycles; a change adds 1, if it is taken at once, the end of a
+    ///   queue pair 5, if both pulses are answered a cycle later and no CQE is on offer, and an error taken together
+    ///   with the command 1.
+    /// - **Rate** one command at a time; one error in 2 cycles, in 3 if its queue pair was not in error before.
+    /// - **Backpressure** commands wait for the reply before them. Errors wait for at most six cycles of a command and for
+    ///   its `change`, never for `drained`, `settled` or `reply`; an event or a change that is not taken stalls them. So
+    ///   whoever takes the changes must not wait for an error to be taken. No path from port to port but from
     ///   `probe_exists` to registers.
-    /// - **Reset** forgets command, error and event, and all queue pairs, which takes `2^QPS` cycles; `ready` is low
-    ///   meanwhile, and commands and errors wait.
+    /// - **Reset** forgets command, error, event and change, and all queue pairs, which takes `2^QPS` cycles; `ready` is
+    ///   low meanwhile, and commands and errors wait.
     /// - **Limits** `QPS` and `CQS` to 24, `PAGES` to 12. A number beyond is `OutOfRange` for create, and `NoObject` for the
     ///   others.
     pub struct QueuePairs<const QPS: usize, const CQS: usize, const PAGES: usize> {
@@ -94,6 +112,9 @@ block! {
         pub change: StreamSource<QpChange>,
         pub drain: Signal<Out, Bit>,
         pub drained: Signal<In, Bit>,
+        pub entry_waits: Signal<In, Bit>,
+        pub settle: Signal<Out, Bit>,
+        pub settled: Signal<In, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         tables: Tables<QPS>,
@@ -109,6 +130,7 @@ block! {
         is_open: Signal<Local, Bit>,
         looks: Signal<Local, Bit>,
         acts: Signal<Local, Bit>,
+        changes: Signal<Local, Bit>,
         send_cq_at: Constant<Bits<10>> = number(QueuePair::SEND_CQ.offset()),
         receive_cq_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_CQ.offset()),
     }
@@ -126,11 +148,14 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         self.busy.next =
             !self.tables.ready.val() | (self.step.q.val() != Step::Idle) | self.failures.busy.val();
 
-        // Between a command's look and its act nobody else may change the queue pair; elsewhere errors go first.
+        // Between a command's look and its act nobody else may change the queue pair; elsewhere errors go first. A change
+        // on offer stays, so none of an error may come in its place.
         self.is_open.next = self.tables.ready.val()
             & ((self.step.q.val() == Step::Idle)
-                | (self.step.q.val() == Step::Wait)
-                | (self.step.q.val() == Step::Change)
+                | (self.step.q.val() == Step::Drained)
+                | (self.step.q.val() == Step::Written)
+                | (self.step.q.val() == Step::Settle)
+                | (self.step.q.val() == Step::Settled)
                 | (self.step.q.val() == Step::Answer));
         self.failures.open.next = self.is_open.val();
         StreamSink::<QpError>::link(&mut self.error, &mut self.failures.error);
@@ -168,9 +193,17 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
 
         self.command.ready.next = self.tables.ready.val() & (self.step.q.val() == Step::Idle);
         self.drain.next = self.step.q.val() == Step::Drain;
-        self.change.valid.next = self.step.q.val() == Step::Change;
+        self.settle.next = self.step.q.val() == Step::Settle;
+        self.changes.next = (self.step.q.val() == Step::Change)
+            & !self.failures.looks.val()
+            & !self.failures.change.valid.val();
+        self.change.valid.next = self.changes.val() | self.failures.change.valid.val();
         self.change.payload.next.qpn = bit_cast::<24, 32>(self.object.q.val());
         self.change.payload.next.resets = self.verdict.q.val().resets;
+        if self.failures.change.valid.val() {
+            self.change.payload.next = self.failures.change.payload.val();
+        }
+        self.failures.change.ready.next = self.change.ready.val();
         self.reply.valid.next = self.step.q.val() == Step::Answer;
         self.reply.payload.next.status = self.verdict.q.val().status;
         self.reply.payload.next.field = self.verdict.q.val().field;
@@ -211,10 +244,23 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
                 }
             }
             Step::Drain => {
-                self.step.d.next = Step::Wait;
+                self.step.d.next = Step::Drained;
             }
-            Step::Wait => {
+            Step::Drained => {
                 if self.drained.val() {
+                    self.step.d.next = Step::Written;
+                }
+            }
+            Step::Written => {
+                if !self.entry_waits.val() {
+                    self.step.d.next = Step::Settle;
+                }
+            }
+            Step::Settle => {
+                self.step.d.next = Step::Settled;
+            }
+            Step::Settled => {
+                if self.settled.val() {
                     self.step.d.next = Step::Answer;
                     if self.verdict.q.val().changes {
                         self.step.d.next = Step::Change;
@@ -222,7 +268,7 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
                 }
             }
             Step::Change => {
-                if self.change.ready.val() {
+                if self.changes.val() & self.change.ready.val() {
                     self.step.d.next = Step::Answer;
                 }
             }

@@ -5,6 +5,7 @@ use rust_hdl::prelude::*;
 use super::access::XlatRequest;
 use super::command::{ObjectCommand, ObjectReply};
 use super::completion_queues::CompletionQueues;
+use super::heard::Heard;
 use super::memory_keys::RowWrite;
 use super::mmu::{Mmu, XlatResponse};
 use super::queue_pairs::QueuePairs;
@@ -20,9 +21,9 @@ block! {
     /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions. `row_*`, `change`, `drain_jobs`,
     ///   `jobs_drained`: queue pairs, as [`QueuePairs`]. `error`: queue pairs that fail, from two others; CQs are a third.
     ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `drain_moves`,
-    ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs
-    ///   and regions. `event`: of queue pairs and of CQs. Pulses `wrong_page`, `bad`, `overflow`. `hits`, `misses`, `walks`:
-    ///   counted. `ready`: scrubbed. `busy`, `moves`: a command, an entry or a translation is under way.
+    ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs,
+    ///   regions and queue pairs. `event`: of queue pairs and of CQs. Pulses `wrong_page`, `bad`, `overflow`. `hits`, `misses`,
+    ///   `walks`: counted. `ready`: scrubbed. `busy`, `moves`: a command, an entry or a translation is under way.
     /// - **Latency, rate, back-pressure** those of the parts.
     /// - **Reset** forgets everything and scrubs all tables at once, a row a cycle.
     pub struct Tables<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const SETS: usize> {
@@ -46,8 +47,8 @@ block! {
         pub line: StreamSink<Line>,
         pub drain_moves: Signal<Out, Bit>,
         pub moves_drained: Signal<In, Bit>,
-        pub settle: [Signal<Out, Bit>; 2],
-        pub settled: [Signal<In, Bit>; 2],
+        pub settle: [Signal<Out, Bit>; 3],
+        pub settled: [Signal<In, Bit>; 3],
         pub event: [StreamSource<EventRecord>; 2],
         pub time: Signal<In, Bits<64>>,
         pub wrong_page: Signal<Out, Bit>,
@@ -63,6 +64,8 @@ block! {
         regions: Regions<MRS>,
         mmu: Mmu<MRS, SETS>,
         errors: Arbiter<QpError, 3>,
+        heard: Heard<3>,
+        offered: Signal<Local, Bits<3>>,
     }
 }
 
@@ -71,12 +74,13 @@ impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, c
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, queue_pairs, completion_queues, regions, mmu, errors);
+        clock!(self, clock, queue_pairs, completion_queues, regions, mmu, errors, heard);
         self.queue_pairs.reset.next = self.reset.val();
         self.completion_queues.reset.next = self.reset.val();
         self.regions.reset.next = self.reset.val();
         self.mmu.reset.next = self.reset.val();
         self.errors.reset.next = self.reset.val();
+        self.heard.reset.next = self.reset.val();
 
         StreamSink::<ObjectCommand>::link(&mut self.command[0], &mut self.queue_pairs.command);
         StreamSource::<ObjectReply>::link(&mut self.reply[0], &mut self.queue_pairs.reply);
@@ -99,6 +103,18 @@ impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, c
         StreamSource::<QpChange>::link(&mut self.change, &mut self.queue_pairs.change);
         self.drain_jobs.next = self.queue_pairs.drain.val();
         self.queue_pairs.drained.next = self.jobs_drained.val();
+        self.queue_pairs.entry_waits.next = self.completion_queues.entry.valid.val();
+        self.settle[2].next = self.queue_pairs.settle.val();
+        // A write that failed is told no later than a cycle after it has settled, and heard before the reply.
+        self.offered.next = 0.into();
+        for i in 0..2 {
+            self.offered.next = self.offered.val().replace_bit(i, self.error[i].valid.val());
+        }
+        self.offered.next = self.offered.val().replace_bit(2, self.completion_queues.error.valid.val());
+        self.heard.begins.next = self.settled[2].val();
+        self.heard.offered.next = self.offered.val();
+        self.heard.mixed.next = self.errors.source.valid.val();
+        self.queue_pairs.settled.next = self.heard.ends.val();
         StreamSource::<EventRecord>::link(&mut self.event[0], &mut self.queue_pairs.event);
 
         // Completion queues.

@@ -42,6 +42,18 @@ fn a_read_comes_back_after_a_round_trip_with_what_an_earlier_write_left() {
 }
 
 #[test]
+fn other_times_hold_from_then_on_and_reads_still_wait_for_writes_before_them() {
+    let mut port = port();
+    port.set_timing(Timing { write_ns: 4000, ..Timing::ALVEO_GEN3X16 }, KHZ);
+    port.write(0x1_0000, 1);
+    port.write_data(0, &[7; 64], u64::MAX, true);
+    port.read(0, 0x1_0000, 1, 3);
+    let (now, beat) = until(1, |now| port.read_data(now));
+    assert_eq!((now, beat.data), (1000, vec![7; 64]));
+    assert_eq!(port.write_response(now), Some(OKAY));
+}
+
+#[test]
 fn reads_of_different_ids_may_overtake_and_those_of_one_id_never_do() {
     let mut port = port();
     for page in 0..4_u8 {

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
-use super::HostWriter;
 use super::model::{Ledger, Write};
+use super::{HostWriter, SETTLERS};
 use crate::host::axi::{WriteAddress, WriteBeat, WriteResponse};
 use crate::host::dma_write::model::{Run, image};
 use crate::host::memory::WriteMemory;
@@ -45,10 +45,10 @@ pub(super) struct Rig<const D: usize, const K: usize> {
     pub(super) bad: BTreeSet<u64>,
     /// Pulses of `failed`, and of `settled`, so far.
     pub(super) failed: u64,
-    pub(super) settled: [u64; 2],
+    pub(super) settled: [u64; SETTLERS],
     /// Tickets that `settled` is to wait for.
-    marks: [Option<u64>; 2],
-    asked: [bool; 2],
+    marks: [Option<u64>; SETTLERS],
+    asked: [bool; SETTLERS],
 }
 
 impl<const D: usize, const K: usize> Rig<D, K> {
@@ -78,9 +78,9 @@ impl<const D: usize, const K: usize> Rig<D, K> {
             answered: 0,
             bad: BTreeSet::new(),
             failed: 0,
-            settled: [0; 2],
-            marks: [None; 2],
-            asked: [false; 2],
+            settled: [0; SETTLERS],
+            marks: [None; SETTLERS],
+            asked: [false; SETTLERS],
         };
         rig.reset();
         rig
@@ -97,7 +97,7 @@ impl<const D: usize, const K: usize> Rig<D, K> {
         self.w_cycles.clear();
         (self.answerable, self.answered, self.failed) = (0, 0, 0);
         self.bad.clear();
-        (self.settled, self.marks, self.asked) = ([0; 2], [None; 2], [false; 2]);
+        (self.settled, self.marks, self.asked) = ([0; SETTLERS], [None; SETTLERS], [false; SETTLERS]);
         for sink in [self.aw, self.w, self.event, self.error] {
             self.bench[sink].take();
         }
@@ -132,7 +132,7 @@ impl<const D: usize, const K: usize> Rig<D, K> {
 
     /// One cycle, held against the ledger.
     pub(super) fn step(&mut self) {
-        for of in 0..2 {
+        for of in 0..SETTLERS {
             let port = self.bench.model().port(&format!("settle${of}")).expect("the port exists");
             self.bench.model_mut().set(port, self.asked[of].into());
         }
@@ -157,7 +157,7 @@ impl<const D: usize, const K: usize> Rig<D, K> {
         let is_plain = !self.has_empty;
         assert!(!is_plain || self.count("done") == done & 0xffff, "done");
 
-        for of in 0..2 {
+        for of in 0..SETTLERS {
             if std::mem::take(&mut self.asked[of]) {
                 self.marks[of] = Some(self.issued());
             }
@@ -197,7 +197,7 @@ impl<const D: usize, const K: usize> Rig<D, K> {
     /// Steps until nothing is left inside or on its way.
     pub(super) fn settle_down(&mut self) {
         let start = self.bench.cycle();
-        while !self.bench.is_sent() || read::<bool>(&self.bench, "busy") || self.marks != [None; 2] {
+        while !self.bench.is_sent() || read::<bool>(&self.bench, "busy") || self.marks != [None; SETTLERS] {
             assert!(self.bench.cycle() - start < LIMIT, "the writer is stuck");
             self.step();
         }

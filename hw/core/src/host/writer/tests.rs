@@ -59,7 +59,7 @@ fn survives<const D: usize, const K: usize>() {
         rig.send(&writes(&mut rng, 30, 1));
         rig.bad.extend((0..10).map(|_| rng.below(30)));
         for _ in 0..20 {
-            rig.settle(usize::try_from(rng.below(2)).expect("small"));
+            rig.settle(usize::try_from(rng.below(3)).expect("small"));
             rig.run(rng.below(30));
         }
         rig.finish();

@@ -180,6 +180,9 @@ impl Rig {
             let reply = self.queues.command(&command);
             self.replies.push_back(reply);
         }
+        // Queue pairs that end rely on it.
+        let is_on_offer = read::<bool>(&self.bench, "entry$valid");
+        assert_eq!(self.entries.len(), usize::from(is_on_offer), "entries that were made and not taken");
         for (pulse, name) in self.pulses.iter_mut().zip(["bad", "wrong_page", "overflow"]) {
             pulse[1] += u64::from(read::<bool>(&self.bench, name));
         }

@@ -4,27 +4,31 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::{Event, QueuePair, QueuePairState};
 
 use crate::constant::number;
-use crate::host::work::{EventRecord, QpError};
+use crate::host::work::{EventRecord, QpChange, QpError};
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 
 block! {
     /// Puts queue pairs into error, one at a time.
     ///
-    /// A queue pair that does not exist or is in RESET stays as it is. The event is for one that went into error just
-    /// now: in error already, it has nothing new to tell.
+    /// A queue pair that does not exist or is in RESET stays as it is. Event and change are for one that went into error just
+    /// now: in error already, it has nothing new to tell. The change is for the requests of a drained queue pair, which
+    /// stand in no line: nobody else would look at them again, and flush them.
     ///
-    /// - **Ports** `error`: who; `event`: to be told. `open`: the tables are free in this cycle and the next, unless
-    ///   `looks`. `read`, `index`: asks the tables; `looks`, `body`: a cycle later they show this queue pair; `write`,
-    ///   `write_index`, `write_body`: its body afterwards. `busy`: something is inside.
-    /// - **Latency** 1 cycle from `error` to `write`, 2 to `event`. **Rate** one error in 2 cycles.
-    /// - **Backpressure** an event that is not taken stalls `error`; `error.ready` follows `open` combinationally.
-    /// - **Reset** forgets the error and the event under way.
+    /// - **Ports** `error`: who; `event`: to be told; `change`: to the sending side. `open`: the tables are free in this
+    ///   cycle and the next, unless `looks`. `read`, `index`: asks the tables; `looks`, `body`: a cycle later they show this
+    ///   queue pair; `write`, `write_index`, `write_body`: its body afterwards. `busy`: something is inside.
+    /// - **Latency** 1 cycle from `error` to `write`, 2 to `event` and `change`. **Rate** one error in 2 cycles, in 3 if there
+    ///   is something to tell.
+    /// - **Backpressure** an event or a change that is not taken stalls `error`; `error.ready` follows `open`
+    ///   combinationally.
+    /// - **Reset** forgets the error, the event and the change under way.
     pub struct Failures<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub error: StreamSink<QpError>,
         pub event: StreamSource<EventRecord>,
+        pub change: StreamSource<QpChange>,
         pub open: Signal<In, Bit>,
         pub read: Signal<Out, Bit>,
         pub index: Signal<Out, Bits<32>>,
@@ -37,6 +41,7 @@ block! {
         looking: Reg<Bit>,
         failed: Reg<QpError>,
         telling: Reg<Bit>,
+        changing: Reg<Bit>,
         accepts: Signal<Local, Bit>,
         state: Signal<Local, Bits<3>>,
         goes: Signal<Local, Bit>,
@@ -60,8 +65,9 @@ fn field(state: u128) -> Bits<896> {
 impl<const QPS: usize> Logic for Failures<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, looking, failed, telling);
-        self.accepts.next = self.open.val() & !self.looking.q.val() & !self.telling.q.val();
+        dff_setup!(self, clock, looking, failed, telling, changing);
+        self.accepts.next =
+            self.open.val() & !self.looking.q.val() & !self.telling.q.val() & !self.changing.q.val();
         self.error.ready.next = self.accepts.val();
         self.read.next = self.accepts.val() & self.error.valid.val();
         self.index.next = bit_cast::<32, 24>(self.error.payload.val().qpn);
@@ -91,10 +97,20 @@ impl<const QPS: usize> Logic for Failures<QPS> {
         if self.goes.val() & self.failed.q.val().untold {
             self.telling.d.next = true;
         }
-        self.busy.next = self.looking.q.val() | self.telling.q.val();
+        self.change.valid.next = self.changing.q.val();
+        self.change.payload.next.qpn = self.failed.q.val().qpn;
+        self.change.payload.next.resets = false;
+        if self.change.ready.val() {
+            self.changing.d.next = false;
+        }
+        if self.goes.val() {
+            self.changing.d.next = true;
+        }
+        self.busy.next = self.looking.q.val() | self.telling.q.val() | self.changing.q.val();
         if self.reset.val() {
             self.looking.d.next = false;
             self.telling.d.next = false;
+            self.changing.d.next = false;
         }
     }
 }

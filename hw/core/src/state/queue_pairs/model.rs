@@ -7,7 +7,7 @@ use stroma_abi::desc::queue_pair::{attribute, transition};
 use stroma_abi::desc::{CommandStatus, Event, QueuePair, QueuePairKind, QueuePairState, Verb};
 
 use super::super::command::{ObjectCommand, ObjectReply};
-use crate::host::work::{EventRecord, QpError, SendRow};
+use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 
 /// A command in plain numbers.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,7 @@ impl Command {
 /// What a command leads to, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome {
+    /// Jobs have to end, and what they wrote has to settle.
     pub(super) drains: bool,
     /// A change, and whether it resets.
     pub(super) change: Option<bool>,
@@ -144,8 +145,8 @@ impl Owner {
         Ok(initial(body))
     }
 
-    /// What an error does; the event that tells it.
-    pub(super) fn error(&mut self, error: &QpError) -> Option<EventRecord> {
+    /// What an error does; the change for the sending side, and the event that tells it.
+    pub(super) fn error(&mut self, error: &QpError) -> Option<(QpChange, Option<EventRecord>)> {
         let number = u32::try_from(u64::from(error.qpn)).expect("24 bits");
         let queue_pair = self.queue_pairs.get_mut(&number)?;
         if matches!(state_of(queue_pair), QueuePairState::Reset | QueuePairState::Error) {
@@ -158,7 +159,7 @@ impl Owner {
             kind: (Event::QueuePairError as u64).into(),
             subkind: error.status,
         };
-        error.untold.then_some(event)
+        Some((QpChange { qpn: error.qpn, resets: false }, error.untold.then_some(event)))
     }
 
     /// What the sending side reads; `None` when there is no such queue pair.

@@ -38,10 +38,18 @@ pub(super) struct Rig {
     under_way: Option<(Command, Outcome)>,
     /// Events the model has told and the owner has not.
     events: VecDeque<EventRecord>,
+    /// Changes of errors the model has told and the owner has not.
+    changes: VecDeque<QpChange>,
     /// Whether `drained` is owed, and when it is said.
     pub(super) drained_at: Option<u64>,
-    /// Longest time that `drained` takes.
+    /// `settle` is due; whether there was a cycle without `entry_waits`.
+    pub(super) settle_due: Option<bool>,
+    /// Whether `settled` is owed, and when it is said.
+    pub(super) settled_at: Option<u64>,
+    /// Longest time that `drained` and `settled` take.
     pub(super) drain_cycles: u64,
+    /// How often `entry_waits` is high.
+    pub(super) entry_percent: u64,
     /// Last cycle in which the model changed.
     changed_at: u64,
     /// Replies seen, by verb, status and field.
@@ -79,8 +87,12 @@ impl Default for Rig {
             errors: VecDeque::new(),
             under_way: None,
             events: VecDeque::new(),
+            changes: VecDeque::new(),
             drained_at: None,
+            settle_due: None,
+            settled_at: None,
             drain_cycles: 10,
+            entry_percent: 60,
             changed_at: 0,
             seen: BTreeMap::new(),
             taken_at: 0,
@@ -97,7 +109,8 @@ impl Rig {
         self.owner = nobody();
         self.under_way = None;
         self.events.clear();
-        self.drained_at = None;
+        self.changes.clear();
+        (self.drained_at, self.settle_due, self.settled_at) = (None, None, None);
         self.changed_at = self.bench.cycle();
     }
 
@@ -156,12 +169,21 @@ impl Rig {
         }
         let is_drained = self.drained_at.is_some_and(|at| at <= now);
         self.set("drained", is_drained.into());
+        let is_settled = self.settled_at.is_some_and(|at| at <= now);
+        self.set("settled", is_settled.into());
+        let entry_waits = self.rng.below(100) < self.entry_percent;
+        self.set("entry_waits", entry_waits.into());
         if read::<bool>(&self.bench, "drain") {
             assert!(self.drained_at.is_none(), "a drain within a drain");
             let (_, outcome) = self.under_way.as_mut().expect("a drain is for a command");
             assert!(outcome.drains, "a drain without need");
             outcome.drains = false;
             self.drained_at = Some(now + 1 + self.rng.below(self.drain_cycles));
+        }
+        if read::<bool>(&self.bench, "settle") {
+            let was_free = self.settle_due.take().expect("a settle is for a drain that has ended");
+            assert!(was_free, "an entry may not be accepted yet");
+            self.settled_at = Some(now + 1 + self.rng.below(self.drain_cycles));
         }
         self.set("row_enable", looked_at.is_some().into());
         // Without a look the index is noise.
@@ -177,13 +199,23 @@ impl Rig {
             self.agree_on_row(number);
         }
         self.check_outputs();
+        if let Some(was_free) = &mut self.settle_due {
+            *was_free |= !entry_waits;
+        }
         if is_drained {
             self.drained_at = None;
+            self.settle_due = Some(false);
+        }
+        if is_settled {
+            self.settled_at = None;
         }
         // An error taken together with a command goes first.
         if self.bench[self.error].sent() > errors {
             let error = self.errors.pop_front().expect("only what was queued is taken");
-            self.events.extend(self.owner.error(&error));
+            if let Some((change, event)) = self.owner.error(&error) {
+                self.changes.push_back(change);
+                self.events.extend(event);
+            }
             self.changed_at = now;
         }
         if self.bench[self.command].sent() > commands {
@@ -202,18 +234,28 @@ impl Rig {
             assert_eq!(Some(event), self.events.pop_front(), "event");
         }
         for change in collect::<QpChange>(&mut self.bench, self.change) {
+            if self.changes.front() == Some(&change) {
+                self.changes.pop_front();
+                continue;
+            }
+            let is_ended = self.is_ended();
             let (command, outcome) = self.under_way.as_mut().expect("a change is for a command");
-            assert!(!outcome.drains && self.drained_at.is_none(), "a change before the end of the drain");
+            assert!(!outcome.drains && is_ended, "a change before all has ended");
             let resets = outcome.change.take().expect("a change without need");
             assert_eq!(change, QpChange { qpn: u64::from(command.object).into(), resets });
         }
         for reply in collect::<ObjectReply>(&mut self.bench, self.reply) {
             let (command, outcome) = self.under_way.take().expect("a reply is for a command");
-            assert!(self.drained_at.is_none(), "a reply before the end of the drain");
+            assert!(self.is_ended(), "a reply before all has ended");
             assert_eq!(Outcome { drains: false, change: None, reply }, outcome, "{command:?}");
             let key = (command.verb, u64::from(reply.status), u64::from(reply.field));
             *self.seen.entry(key).or_default() += 1;
         }
+    }
+
+    /// Neither drain nor settle is under way.
+    pub(super) fn is_ended(&self) -> bool {
+        self.drained_at.is_none() && self.settle_due.is_none() && self.settled_at.is_none()
     }
 
     /// Holds the row that was looked at against the model's.
@@ -228,6 +270,7 @@ impl Rig {
         for _ in 0..LIMIT {
             if self.bench.is_sent() && self.under_way.is_none() && !read::<bool>(&self.bench, "busy") {
                 assert!(self.events.is_empty(), "{} events are missing", self.events.len());
+                assert!(self.changes.is_empty(), "{} changes are missing", self.changes.len());
                 return;
             }
             self.step();

@@ -5,6 +5,7 @@ use stroma_abi::desc::{CommandStatus, QueuePair, QueuePairKind, QueuePairState, 
 
 use super::super::model::Command;
 use super::super::rig::{QPS, Rig};
+use crate::host::work::QpChange;
 
 const DONE: u64 = CommandStatus::Done as u64;
 
@@ -103,7 +104,7 @@ fn errors_are_served_while_a_drain_is_awaited() {
 }
 
 #[test]
-fn errors_are_served_while_nobody_takes_the_change() {
+fn errors_wait_for_the_change_before_them_and_bring_their_own() {
     let mut rig = Rig::default();
     created(&mut rig, 1, QueuePairKind::Local);
     led(&mut rig, 1, QueuePairKind::Local, QueuePairState::ReadyToReceive);
@@ -117,10 +118,63 @@ fn errors_are_served_while_nobody_takes_the_change() {
     for _ in 0..10 {
         rig.step();
     }
-    assert_eq!(rig.errors_waiting(), 0);
+    assert_eq!(rig.errors_waiting(), 1, "the change on offer stays as it is");
     rig.hold_changes(false);
     rig.settle();
+    assert_eq!(rig.errors_waiting(), 0);
     assert_eq!(u64::from(rig.owner.row(1).expect("it exists").state), QueuePairState::Error as u64);
+}
+
+#[test]
+fn a_change_of_an_error_goes_before_that_of_the_command_behind_it() {
+    let mut rig = Rig::default();
+    for object in [1, 2] {
+        created(&mut rig, object, QueuePairKind::Local);
+        led(&mut rig, object, QueuePairKind::Local, QueuePairState::Drained);
+    }
+    for (told, untold) in [(0, true), (1, false)] {
+        rig.hold_changes(true);
+        rig.error(1 + told, 9, untold);
+        rig.command(to(1 + told, QueuePairState::Reset, 0));
+        for _ in 0..200 {
+            rig.step();
+        }
+        // All that the command waits for has come; one change is on offer, and it is the error's.
+        let change: QpChange = rig.port("change$payload");
+        assert_eq!(change, QpChange { qpn: u64::from(1 + told).into(), resets: false });
+        assert!(rig.is_ended() && rig.port::<bool>("change$valid") && rig.errors_waiting() == 0);
+        rig.hold_changes(false);
+        rig.settle();
+    }
+}
+
+#[test]
+fn a_queue_pair_ends_when_its_last_entry_was_accepted_and_is_visible() {
+    let mut rig = Rig::default();
+    rig.drain_cycles = 1;
+    created(&mut rig, 1, QueuePairKind::Local);
+    for command in [to(1, QueuePairState::Reset, 0), Command::new(Verb::Destroy, 1)] {
+        rig.entry_percent = 100;
+        rig.command(command);
+        rig.reach_drain();
+        for _ in 0..50 {
+            rig.step();
+        }
+        assert_eq!(rig.settle_due, Some(false), "an entry is on offer all the time");
+        rig.entry_percent = 0;
+        rig.step();
+        rig.entry_percent = 100;
+        while rig.settled_at.is_none() {
+            rig.step();
+        }
+        // Settled does not come for a long time.
+        rig.settled_at = Some(rig.bench.cycle() + 100);
+        for _ in 0..90 {
+            rig.step();
+            assert!(!rig.port::<bool>("reply$valid") && !rig.port::<bool>("settle"));
+        }
+        rig.settle();
+    }
 }
 
 #[test]
@@ -183,7 +237,7 @@ fn a_row_is_shown_until_the_next_look_and_beyond_the_table_there_is_none() {
 #[test]
 fn the_latencies_are_those_promised() {
     let mut rig = Rig::default();
-    rig.drain_cycles = 1;
+    (rig.drain_cycles, rig.entry_percent) = (1, 0);
     let cycles = |rig: &Rig| rig.offered_at - rig.taken_at;
     created(&mut rig, 0, QueuePairKind::Local);
     assert_eq!(cycles(&rig), 6);
@@ -194,10 +248,10 @@ fn the_latencies_are_those_promised() {
     assert_eq!(rig.carry_out(to(0, QueuePairState::Error, 0)), DONE);
     assert_eq!(cycles(&rig), 6);
     assert_eq!(rig.carry_out(to(0, QueuePairState::Reset, 0)), DONE);
-    assert_eq!(cycles(&rig), 8);
+    assert_eq!(cycles(&rig), 11);
     rig.error(0, 1, true);
     assert_eq!(rig.carry_out(Command::new(Verb::Destroy, 0)), DONE);
-    assert_eq!(cycles(&rig), 8, "a drain, and an error taken together with the command");
+    assert_eq!(cycles(&rig), 11, "an end, and an error taken together with the command");
 }
 
 #[test]
@@ -206,16 +260,18 @@ fn recovers_from_reset_and_finds_no_queue_pair() {
     for object in 0..1 << QPS {
         created(&mut rig, object, QueuePairKind::Local);
     }
-    // Under way: a drain that never ends, an event that nobody takes.
+    // Under way: a drain that never ends, an event and a change that nobody takes.
     led(&mut rig, 4, QueuePairKind::Local, QueuePairState::ReadyToSend);
     rig.hold_events(true);
+    rig.hold_changes(true);
     rig.error(4, 1, true);
     rig.drain_cycles = 1_000_000;
     rig.command(Command::new(Verb::Destroy, 0));
     rig.reach_drain();
-    assert!(rig.port::<bool>("event$valid"));
+    assert!(rig.port::<bool>("event$valid") && rig.port::<bool>("change$valid"));
     rig.drain_cycles = 1;
     rig.hold_events(false);
+    rig.hold_changes(false);
     rig.reset(1);
     let start = rig.bench.cycle();
     while !rig.port::<bool>("ready") {
