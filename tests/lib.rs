@@ -1,6 +1,7 @@
 //! What the whole-card stories share: recorded frames, cards of both profiles, and patterns of pauses.
 
 pub mod rig;
+pub mod wiring;
 
 use std::path::{Path, PathBuf};
 

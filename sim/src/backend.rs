@@ -202,7 +202,7 @@ impl Backend for SimBackend {
     }
 
     fn reset(&self) -> Result<()> {
-        self.shared.world().card(self.card).reset();
+        self.shared.world().reset(self.card);
         Ok(())
     }
 

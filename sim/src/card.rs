@@ -1,12 +1,14 @@
 //! The card as a struct: its pins driven, its host around it.
 
 mod network;
+mod wire;
 
 use stroma_abi::wire::class::Class;
 use stroma_top::Profile;
 use stroma_verilate::{Bench, Error, Model, Options, PortId, SinkId, SourceId, StreamPorts};
 
 pub use network::{Packet, Streams};
+pub use wire::Sent;
 
 use crate::host::attach::{Event, Pins};
 use crate::host::bars::{Access, Bars};
@@ -42,6 +44,7 @@ pub struct Card {
     wake: PortId,
     time: PortId,
     skip: PortId,
+    wire: wire::Wire,
     pins: Pins,
     port: Port,
     bars: Bars,
@@ -76,6 +79,7 @@ impl Card {
         let (mismatched, quiet, wake) = (port("tx_mismatched")?, port("quiet")?, port("wake")?);
         let (time, skip) = (port("cycles")?, port("skip")?);
         let link_up = port("link_up")?;
+        let offers = [axis_out.valid, port("rx_head$valid")?, port("rx_payload$valid")?];
         let mut bench = Bench::new(model)?;
         bench.model_mut().set(link_up, 1);
         bench.model_mut().set(skip, 0);
@@ -96,6 +100,7 @@ impl Card {
             wake,
             time,
             skip,
+            wire: wire::Wire::new(offers),
             pins,
             port: Port::new(timing, profile.data_bits(), profile.clock_khz(), options.seed),
             bars: Bars::new(&timing, profile.clock_khz()),
@@ -113,6 +118,7 @@ impl Card {
         self.port.reset();
         self.bars.reset();
         self.interrupts.clear();
+        self.wire.reset();
         self.bench.clear();
         self.bench.reset(RESET_CYCLES);
         self.pins.reset(&mut self.bench);
@@ -143,13 +149,14 @@ impl Card {
         pins.before(bench, port, bars, &mut note);
         bench.step();
         pins.after(bench, port, bars, &mut note);
+        self.watch_wire(now);
     }
 
     /// The first cycle from now on in which this card or its host does something by itself; `None` when neither ever will.
     #[must_use]
     pub fn next_due(&self) -> Option<u64> {
         let now = self.cycle();
-        if self.bench.model().get(self.quiet) == 0 || !self.bench.is_sent() {
+        if self.bench.model().get(self.quiet) == 0 || !self.bench.is_sent() || self.is_refused() {
             return Some(now);
         }
         let wake = self.bench.model().get(self.wake);

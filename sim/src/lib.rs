@@ -1,9 +1,9 @@
 //! The Verilated card and what stands around it: its host, its wire, and the files that record it.
 //!
 //! [`Card`] is the card of one profile with drivers on its pins and its host behind them ([`host`]); a [`World`] keeps
-//! several on one clock; [`SimBackend`] lets the driver run them; [`pcap`] reads and writes captures. The card's behaviour
-//! is RTL alone: nothing here knows a protocol or checks an access, but for the golden endpoint in [`model`], its peer in
-//! tests.
+//! several on one clock, on cables ([`link`]) or a [`Switch`](switch::Switch); [`SimBackend`] lets the driver run them;
+//! [`pcap`] reads and writes captures. The card's behaviour is RTL alone: nothing here knows a protocol or checks an access,
+//! but for the golden endpoint in [`model`], its peer in tests.
 //!
 //! `STROMA_WAVES=/absolute/folder` makes every card write its waves there; see [`stroma_verilate`].
 
@@ -12,11 +12,13 @@
 mod backend;
 mod card;
 pub mod host;
+pub mod link;
 mod linked;
 pub mod model;
 pub mod pcap;
+pub mod switch;
 mod world;
 
 pub use backend::{Shared, SimBackend};
-pub use card::{Card, Packet, Streams};
+pub use card::{Card, Packet, Sent, Streams};
 pub use world::World;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pcap_file::DataLink;
 use pcap_file::pcap::PcapReader;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
 };
@@ -49,6 +49,22 @@ pub enum Error {
     },
 }
 
+/// Which way a frame went, seen from the port that was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Received.
+    In,
+    /// Sent.
+    Out,
+}
+
+/// pcapng's flags of a packet: which way it went.
+const DIRECTION_FLAGS: u32 = 3;
+const FLAG_IN: u32 = 1;
+const FLAG_OUT: u32 = 2;
+/// pcapng's flag of a packet whose FCS was wrong.
+const FLAG_BAD: u32 = 1 << 24;
+
 /// One captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
@@ -56,6 +72,10 @@ pub struct Captured {
     pub time: Duration,
     /// The frame without FCS.
     pub bytes: Vec<u8>,
+    /// Which way it went, if the file says.
+    pub direction: Option<Direction>,
+    /// The file says that its FCS was wrong.
+    pub bad: bool,
 }
 
 /// Reads every frame of a pcap or pcapng file.
@@ -87,7 +107,8 @@ fn read_pcap(path: &Path, bytes: &[u8]) -> Result<Vec<Captured>, Error> {
     let mut frames = Vec::new();
     while let Some(packet) = reader.next_packet() {
         let packet = packet.map_err(|error| format_error(path, frames.len(), error))?;
-        frames.push(Captured { time: packet.timestamp(), bytes: packet.data().to_vec() });
+        let (time, bytes) = (packet.timestamp(), packet.data().to_vec());
+        frames.push(Captured { time, bytes, direction: None, bad: false });
     }
     Ok(frames)
 }
@@ -101,7 +122,18 @@ fn read_pcapng(path: &Path, bytes: &[u8]) -> Result<Vec<Captured>, Error> {
                 return Err(Error::NotEthernet { path: path.to_owned(), link: interface.linktype });
             }
             Block::EnhancedPacket(packet) => {
-                frames.push(Captured { time: packet.timestamp, bytes: packet.data.into_owned() });
+                let flags = packet.options.iter().find_map(|option| match option {
+                    EnhancedPacketOption::Flags(flags) => Some(*flags),
+                    _ => None,
+                });
+                let direction = match flags.unwrap_or(0) & DIRECTION_FLAGS {
+                    FLAG_IN => Some(Direction::In),
+                    FLAG_OUT => Some(Direction::Out),
+                    _ => None,
+                };
+                let bad = flags.unwrap_or(0) & FLAG_BAD != 0;
+                let bytes = packet.data.into_owned();
+                frames.push(Captured { time: packet.timestamp, bytes, direction, bad });
             }
             _ => {}
         }
@@ -137,12 +169,37 @@ impl Writer {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&mut self, time: Duration, bytes: &[u8]) -> Result<(), Error> {
+        self.append(time, bytes, vec![])
+    }
+
+    /// Appends one frame, and says which way it went and whether its FCS was wrong.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn record(
+        &mut self,
+        time: Duration,
+        direction: Direction,
+        bad: bool,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        let way = if direction == Direction::In { FLAG_IN } else { FLAG_OUT };
+        let flags = way | if bad { FLAG_BAD } else { 0 };
+        self.append(time, bytes, vec![EnhancedPacketOption::Flags(flags)])
+    }
+
+    fn append(
+        &mut self,
+        time: Duration,
+        bytes: &[u8],
+        options: Vec<EnhancedPacketOption<'_>>,
+    ) -> Result<(), Error> {
         let block = EnhancedPacketBlock {
             interface_id: 0,
             timestamp: time,
             original_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
             data: Cow::Borrowed(bytes),
-            options: vec![],
+            options,
         };
         self.writer.write_pcapng_block(block).map_err(|error| format_error(&self.path, 0, error))?;
         Ok(())
@@ -159,37 +216,4 @@ impl Writer {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scratch(name: &str) -> PathBuf {
-        std::env::temp_dir().join(format!("stroma-{}-{name}", std::process::id()))
-    }
-
-    #[test]
-    fn what_is_written_is_read_back_to_the_nanosecond() {
-        let path = scratch("written.pcapng");
-        let frames =
-            [(Duration::from_nanos(5), vec![1, 2, 3]), (Duration::new(7, 123_456_789), vec![0xab; 1500])];
-        let mut writer = Writer::create(&path).unwrap();
-        for (time, bytes) in &frames {
-            writer.write(*time, bytes).unwrap();
-        }
-        writer.finish().unwrap();
-        let read: Vec<(Duration, Vec<u8>)> =
-            read(&path).unwrap().into_iter().map(|frame| (frame.time, frame.bytes)).collect();
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(read, frames);
-    }
-
-    #[test]
-    fn a_file_that_is_no_capture_is_refused_by_name() {
-        let path = scratch("none.pcap");
-        std::fs::write(&path, b"not a capture at all, really not").unwrap();
-        let error = read(&path).unwrap_err();
-        std::fs::remove_file(&path).unwrap();
-        assert!(matches!(&error, Error::Format { packet: 0, .. }), "{error}");
-        assert!(error.to_string().contains("none.pcap"), "{error}");
-        assert!(matches!(read(&path), Err(Error::Io { what: "reading", .. })));
-    }
-}
+mod tests;

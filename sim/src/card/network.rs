@@ -36,13 +36,15 @@ impl Card {
         for source in [self.mac_in, self.tx_head, self.tx_payload] {
             self.bench[source].pause(streams.idle.clone());
         }
-        for sink in [self.mac_out, self.rx_head, self.rx_payload] {
+        for sink in [self.rx_head, self.rx_payload] {
             self.bench[sink].pause(streams.stall.clone());
         }
+        self.stall(&streams.stall);
     }
 
     /// Queues a frame for the network port; `bad` is what a MAC says of a wrong FCS.
     pub fn receive(&mut self, frame: &[u8], bad: bool) {
+        self.record_received(frame, bad);
         let width = self.profile.data_bits() / 8;
         let whole = frame.len().saturating_sub(1) / width * width;
         self.receive_beginning(&frame[..whole]);
@@ -83,8 +85,8 @@ impl Card {
         let start = self.cycle();
         let mut seen = (start, 0);
         loop {
-            let outputs = [self.mac_out, self.rx_head, self.rx_payload];
-            let moved = outputs.iter().map(|sink| self.bench[*sink].received().len()).sum::<usize>();
+            let received = [self.rx_head, self.rx_payload].map(|sink| self.bench[sink].received().len());
+            let moved = self.wire.beats + received[0] + received[1];
             if !self.bench.is_sent() || moved != seen.1 {
                 seen = (self.cycle(), moved);
             }
@@ -123,22 +125,9 @@ impl Card {
         packets
     }
 
-    /// Frames the card sent since the last call, and whether it marked them bad.
+    /// Frames the card sent since the last call, and whether it marked them bad. Those of a card on a wire are with its peers.
     pub fn frames(&mut self) -> Vec<(Vec<u8>, bool)> {
-        let width = self.profile.data_bits() / 8;
-        let (data_words, keep_words) = (width / 4, width.div_ceil(32));
-        let mut frames = Vec::new();
-        let mut frame = Vec::new();
-        for beat in self.bench[self.mac_out].take() {
-            let (data, rest) = beat.split_at(data_words);
-            let (keep, flags) = rest.split_at(keep_words);
-            let count: u32 = keep.iter().map(|word| word.count_ones()).sum();
-            frame.extend(data.iter().flat_map(|word| word.to_le_bytes()).take(count as usize));
-            if flags[0] == 1 {
-                frames.push((std::mem::take(&mut frame), flags[1] == 1));
-            }
-        }
-        frames
+        self.take_sent().into_iter().map(|sent| (sent.bytes, sent.bad)).collect()
     }
 
     /// How many frames of a class the card has counted since reset.

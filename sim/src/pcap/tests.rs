@@ -1,0 +1,47 @@
+use super::*;
+
+fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("stroma-{}-{name}", std::process::id()))
+}
+
+#[test]
+fn what_is_written_is_read_back_to_the_nanosecond() {
+    let path = scratch("written.pcapng");
+    let frames =
+        [(Duration::from_nanos(5), vec![1, 2, 3]), (Duration::new(7, 123_456_789), vec![0xab; 1500])];
+    let mut writer = Writer::create(&path).unwrap();
+    for (time, bytes) in &frames {
+        writer.write(*time, bytes).unwrap();
+    }
+    writer.finish().unwrap();
+    let read: Vec<(Duration, Vec<u8>)> =
+        read(&path).unwrap().into_iter().map(|frame| (frame.time, frame.bytes)).collect();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(read, frames);
+}
+
+#[test]
+fn a_recorded_frame_knows_its_way_and_its_fault() {
+    let path = scratch("recorded.pcapng");
+    let mut writer = Writer::create(&path).unwrap();
+    for (direction, bad) in [(Direction::In, true), (Direction::In, false), (Direction::Out, false)] {
+        writer.record(Duration::from_nanos(1), direction, bad, &[7; 60]).unwrap();
+    }
+    writer.write(Duration::from_nanos(2), &[8; 60]).unwrap();
+    writer.finish().unwrap();
+    let read: Vec<_> = read(&path).unwrap().iter().map(|frame| (frame.direction, frame.bad)).collect();
+    std::fs::remove_file(&path).unwrap();
+    let (inwards, outwards) = (Some(Direction::In), Some(Direction::Out));
+    assert_eq!(read, [(inwards, true), (inwards, false), (outwards, false), (None, false)]);
+}
+
+#[test]
+fn a_file_that_is_no_capture_is_refused_by_name() {
+    let path = scratch("none.pcap");
+    std::fs::write(&path, b"not a capture at all, really not").unwrap();
+    let error = read(&path).unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(&error, Error::Format { packet: 0, .. }), "{error}");
+    assert!(error.to_string().contains("none.pcap"), "{error}");
+    assert!(matches!(read(&path), Err(Error::Io { what: "reading", .. })));
+}
