@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::stage::{self, Outcome, Stage};
 use crate::tools::Routine;
-use crate::{docs, formal, lint, process, setup, test, workspace};
+use crate::{cocotb, docs, formal, lint, process, setup, test, workspace};
 
 /// Runs all stages, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -26,6 +26,9 @@ pub(crate) fn run() -> Result<()> {
     stages.extend(test::stages(None));
     stages.extend([
         Stage::new("rtl lint", "`cargo xtask lint` runs this stage alone", || lint::run(None)),
+        Stage::new("cocotb", "`cargo xtask cocotb --profile 10g` runs this stage alone, on one card", || {
+            cocotb::run(None)
+        }),
         Stage::new(
             "formal runner",
             "`cargo xtask formal --self-test` runs this stage alone",

@@ -3,6 +3,7 @@
 
 mod bench;
 mod ci;
+mod cocotb;
 mod demo;
 mod docs;
 mod formal;
@@ -70,13 +71,22 @@ enum Task {
     },
     /// Run everything a change must pass
     ///
-    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, proofs, cargo-deny where installed. Stops at the first
+    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, cocotb, proofs, cargo-deny where installed. Stops at the first
     /// failure, and ends with a table of minutes and of what was not run.
     Ci,
     /// Emit the card's Verilog and its port manifest, or one block's
     Rtl(rtl::Options),
     /// Emit the RTL and have Verilator's lint and yosys read it
     Lint {
+        /// Only this card [default: both]
+        #[arg(long)]
+        profile: Option<rtl::Profile>,
+    },
+    /// Drive the emitted Verilog with cocotb: registers, a work request, a copy, its completion
+    ///
+    /// None of our own simulator or driver takes part: tests/cocotb talks AXI to the card through cocotbext-axi. The
+    /// simulator is built once for an RTL text; later runs take seconds.
+    Cocotb {
         /// Only this card [default: both]
         #[arg(long)]
         profile: Option<rtl::Profile>,
@@ -134,6 +144,10 @@ fn run(task: Task) -> Result<()> {
         Task::Lint { profile } => {
             setup::run(tools::Routine::Ci)?;
             lint::run(profile)
+        }
+        Task::Cocotb { profile } => {
+            setup::run(tools::Routine::Ci)?;
+            cocotb::run(profile)
         }
         Task::Formal { self_test: true, .. } => formal::self_test(),
         Task::Formal { task, .. } => formal::run(task.as_deref()),

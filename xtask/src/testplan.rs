@@ -69,7 +69,27 @@ fn find_tests() -> Result<Tests> {
         let prefix = prefix(&source)?;
         collect(&source.syntax.items, &prefix, &mut tests);
     }
+    for path in workspace::files(&workspace::root().join("tests"), "py")? {
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        tests.extend(cocotb_tests(&text, &workspace::shown(&path)));
+    }
     Ok(tests)
+}
+
+/// The functions marked as tests of cocotb; other decorators may stand between the mark and the function.
+fn cocotb_tests(text: &str, prefix: &str) -> Vec<(String, bool)> {
+    let mut tests = Vec::new();
+    let mut mark = None;
+    for line in text.lines() {
+        if line.starts_with("@cocotb.test(") {
+            mark = Some(line.contains("skip="));
+        } else if let Some(function) = line.strip_prefix("async def ")
+            && let (Some(ignored), Some((name, _))) = (mark.take(), function.split_once('('))
+        {
+            tests.push((format!("{prefix}::{name}"), ignored));
+        }
+    }
+    tests
 }
 
 /// `crate_name::module` for a file below `src`, its path from the root for any other.
@@ -152,6 +172,14 @@ mod tests {
         let names: Vec<String> = tests_of(SOURCE).into_keys().collect();
         let expected = ["any_bytes", "any_word", "plain", "slow"].map(|name| format!("demo::tests::{name}"));
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn tests_of_cocotb_are_found_by_their_mark_and_helpers_are_not() {
+        let text = "@cocotb.test()\n@cocotb.parametrize(x=[1])\nasync def works(dut, x):\n    pass\n\n\
+                    async def helper(dut):\n    pass\n\n@cocotb.test(skip=True)\nasync def waits(dut):\n    pass\n";
+        let expected = [("p.py::works".to_string(), false), ("p.py::waits".to_string(), true)];
+        assert_eq!(cocotb_tests(text, "p.py"), expected);
     }
 
     #[test]

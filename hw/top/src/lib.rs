@@ -9,8 +9,10 @@
 #![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]
 
 mod blocks;
+mod describe;
 pub mod nic;
 pub mod profile;
 
 pub use blocks::{BLOCKS, NamedBlock};
+pub use describe::describe;
 pub use profile::{Capacity, Profile};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use stroma_hw::verilog::Rtl;
-use stroma_top::{BLOCKS, Profile};
+use stroma_top::{BLOCKS, Profile, describe};
 
 /// Emit the Stroma card's RTL.
 #[derive(Parser)]
@@ -30,6 +30,12 @@ enum Command {
         #[arg(long)]
         out: PathBuf,
     },
+    /// Print a card's registers, descriptors and codes as JSON.
+    Describe {
+        /// Which card.
+        #[arg(long)]
+        profile: Profile,
+    },
     /// Name the blocks that can be emitted alone.
     List,
     /// Write the formal proof tasks and `tasks.txt`, which says what each must come to.
@@ -43,6 +49,10 @@ enum Command {
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Emit { profile, block, out } => emit(profile, block.as_deref(), &out),
+        Command::Describe { profile } => {
+            println!("{:#}", describe(profile));
+            Ok(())
+        }
         Command::List => {
             for block in BLOCKS {
                 println!("{:16} {}", block.name, block.purpose);

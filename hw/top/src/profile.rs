@@ -1,7 +1,7 @@
 //! One source, two cards: what a profile fixes.
 
-use stroma_abi::regs::Reg;
-use stroma_abi::regs::map::capabilities;
+use stroma_abi::regs::map::{capabilities, identity};
+use stroma_abi::regs::{Block, Reg};
 use stroma_hw::host::control::facts::Facts;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
 
@@ -114,6 +114,13 @@ impl Profile {
             Self::TenGig => emit(self.top(), || Nic::<64, 8, 8, 8, 10, 4, 8, 11>::new(&facts)),
             Self::HundredGig => emit(self.top(), || Nic::<512, 64, 10, 10, 12, 6, 10, 8>::new(&facts)),
         }
+    }
+
+    /// The registers that the build decides, and what they read; without the hash, which only an emitted text has.
+    #[must_use]
+    pub fn decided(self) -> Vec<(Block, Reg, u64)> {
+        let is_known = |reg: &Reg| reg.name != identity::RTL_HASH.name;
+        self.facts(0).registers().into_iter().filter(|(_, reg, _)| is_known(reg)).collect()
     }
 
     fn facts(self, rtl_hash: u64) -> Facts {

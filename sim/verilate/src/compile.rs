@@ -26,7 +26,7 @@ pub enum Variant {
 }
 
 /// Options of every Verilator run.
-const VERILATE: [&str; 12] = [
+pub(crate) const VERILATE: [&str; 12] = [
     "--cc",
     "-O3",
     "--no-timing",
@@ -123,7 +123,7 @@ fn ensure_model(
     cache::ensure(&design.manifest.top, key, |folder| {
         let work = folder.join("work");
         verilate(design, variant, naming, &work)?;
-        let objects = compile(cxx, &work)?;
+        let objects = compile(cxx, &work, Speed::Full)?;
         link(cxx, folder, &objects)?;
         // The text stays for whoever wants to know what an entry is; the C++ is only bulk.
         write(&folder.join("design.v"), &design.text)?;
@@ -132,21 +132,26 @@ fn ensure_model(
     })
 }
 
-/// Verilog to C++, with the shim beside it.
-fn verilate(design: &Verilog, variant: Variant, naming: &Naming<'_>, work: &Path) -> Result<(), Error> {
+/// Verilog to C++, in the folder `work`.
+pub(crate) fn translate(design: &Verilog, prefix: &str, more: &[&str], work: &Path) -> Result<(), Error> {
     let top = &design.manifest.top;
     fs::create_dir_all(work).map_err(Error::io("creating", work))?;
     write(&work.join("design.v"), &design.text)?;
     let mut command = Verilator::find()?.command();
-    command.current_dir(work).args(VERILATE).args(["--Mdir", ".", "--prefix", naming.prefix]);
-    command.args(["--top-module", top, "design.v"]);
-    if variant == Variant::Traced {
-        command.arg("--trace-vcd");
-    }
+    command.current_dir(work).args(VERILATE).args(["--Mdir", ".", "--prefix", prefix]);
+    command.args(["--top-module", top]).args(more).arg("design.v");
     Job { operation: "verilating".into(), command }.output().map_err(|error| match error {
         Error::Build { output, .. } => Error::Verilator { top: top.clone(), output },
         other => other,
     })?;
+    Ok(())
+}
+
+/// Verilog to C++, with the shim beside it.
+fn verilate(design: &Verilog, variant: Variant, naming: &Naming<'_>, work: &Path) -> Result<(), Error> {
+    let top = &design.manifest.top;
+    let traced: &[&str] = if variant == Variant::Traced { &["--trace-vcd"] } else { &[] };
+    translate(design, naming.prefix, traced, work)?;
     let path = work.join(format!("{}.h", naming.prefix));
     let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
     let declared = header::matched(&text, &design.manifest)
@@ -157,8 +162,17 @@ fn verilate(design: &Verilog, variant: Variant, naming: &Naming<'_>, work: &Path
     write(&work.join("model.h"), shim::MODEL_H)
 }
 
+/// Whether a model's cycles or its build are to be quick.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speed {
+    /// Of cycles, for models that run millions.
+    Full,
+    /// Of the build, for models that run thousands.
+    Build,
+}
+
 /// C++ to objects, all cores busy.
-fn compile(cxx: &Cxx, work: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn compile(cxx: &Cxx, work: &Path, speed: Speed) -> Result<Vec<PathBuf>, Error> {
     let include = Verilator::find()?.include();
     let prelude = runtime()?.join("prelude.h");
     let mut objects = Vec::new();
@@ -170,8 +184,14 @@ fn compile(cxx: &Cxx, work: &Path) -> Result<Vec<PathBuf>, Error> {
         write(&source, &(lines.join("\n") + "\n"))?;
         jobs.push(cxx.job(format!("compiling {}", unit.files.join(", "))).with(|command| {
             command.arg("-include").arg(&prelude).arg("-I").arg(&include).arg("-I").arg(work);
+            // Headers of the standard's own, for models with a VPI.
+            command.arg("-I").arg(include.join("vltstd"));
             // Start-up code runs once: its compile time is worth more than its speed.
-            command.args(unit.is_slow.then_some("-O1")).arg("-c").arg(&source).arg("-o").arg(&object)
+            let level = match speed {
+                Speed::Full => unit.is_slow.then_some("-O1"),
+                Speed::Build => Some("-O1"),
+            };
+            command.args(level).arg("-c").arg(&source).arg("-o").arg(&object)
         }));
         objects.push(object);
     }
@@ -259,7 +279,7 @@ pub(crate) fn runtime() -> Result<PathBuf, Error> {
     Ok(entry.path)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(Error::io("writing", path))
 }
 

@@ -24,6 +24,7 @@
 //! - [`Bench`] adds clock, reset and the drivers of [`stream`], which assert the stream law.
 //! - [`bundle()`] puts many small blocks into one build.
 //! - [`build_static`] links models into a program from its build script.
+//! - [`vpi_program`] is a simulator for a test bench that is not ours.
 //!
 //! # Waves
 //!
@@ -61,6 +62,7 @@ mod rng;
 mod shim;
 pub mod stream;
 mod tool;
+mod vpi;
 mod waves;
 
 pub use bench::{Bench, SinkId, SourceId};
@@ -76,4 +78,5 @@ pub use pause::Pause;
 pub use rng::SplitMix64;
 pub use stream::{Sink, Source, StreamPorts};
 pub use tool::{ROOT_VARIABLE, VERILATOR_VERSION, Verilator, target_dir, tools_dir, verilator_root};
+pub use vpi::{VpiHarness, vpi_program};
 pub use waves::WAVES_VARIABLE;

@@ -40,7 +40,8 @@ pub struct Facts {
 
 impl Facts {
     /// Registers that the build decides, and what they read.
-    fn registers(&self) -> [(Block, Reg, u64); 12] {
+    #[must_use]
+    pub fn registers(&self) -> [(Block, Reg, u64); 12] {
         use capabilities as c;
         let of = |reg: Reg, value: u32| (c::BLOCK, reg, u64::from(value));
         [
