@@ -11,14 +11,14 @@ use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 
 /// A command in plain numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Command {
+pub(super) struct Ask {
     pub(super) verb: u8,
     pub(super) object: u32,
     pub(super) attributes: u64,
     pub(super) body: [u8; QueuePair::LEN],
 }
 
-impl Command {
+impl Ask {
     /// A command with nothing in its body.
     pub(super) fn new(verb: Verb, object: u32) -> Self {
         Self { verb: verb as u8, object, attributes: 0, body: [0; QueuePair::LEN] }
@@ -67,7 +67,7 @@ fn is_ring(base: u64, bytes: u64) -> bool {
 }
 
 impl Owner {
-    pub(super) fn command(&mut self, command: &Command) -> Outcome {
+    pub(super) fn command(&mut self, command: &Ask) -> Outcome {
         let (drains, change, shown) = match self.carry_out(command) {
             Ok(done) => done,
             Err((status, byte)) => {
@@ -83,7 +83,7 @@ impl Owner {
         Outcome { drains, change, reply: ObjectReply { body: body.into(), ..ObjectReply::default() } }
     }
 
-    fn carry_out(&mut self, command: &Command) -> Result<(bool, Option<bool>, Option<QueuePair>), Refusal> {
+    fn carry_out(&mut self, command: &Ask) -> Result<(bool, Option<bool>, Option<QueuePair>), Refusal> {
         let verb = Verb::from_code(command.verb).ok_or((CommandStatus::UnknownVerb, 0))?;
         let body = QueuePair::parse(&command.body).expect("a body is as long as a queue pair");
         if verb == Verb::Create {
@@ -112,7 +112,7 @@ impl Owner {
         }
     }
 
-    fn created(&self, command: &Command, body: &QueuePair) -> Result<QueuePair, Refusal> {
+    fn created(&self, command: &Ask, body: &QueuePair) -> Result<QueuePair, Refusal> {
         if command.object >= self.capacity {
             return Err((CommandStatus::OutOfRange, 0));
         }
@@ -199,7 +199,7 @@ fn initial(body: &QueuePair) -> QueuePair {
     }
 }
 
-fn modified(present: &QueuePair, command: &Command, body: &QueuePair) -> Result<QueuePair, Refusal> {
+fn modified(present: &QueuePair, command: &Ask, body: &QueuePair) -> Result<QueuePair, Refusal> {
     let has = |attribute: u64| command.attributes & attribute != 0;
     if command.attributes >> attribute::ALL.len() != 0 {
         return Err((CommandStatus::BadAttribute, 0));

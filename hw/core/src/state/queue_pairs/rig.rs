@@ -7,7 +7,7 @@ use stroma_abi::desc::QueuePair;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::QueuePairs;
-use super::model::{Command, Outcome, Owner};
+use super::model::{Ask, Outcome, Owner};
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 use crate::pack::Packed;
 use crate::state::command::ObjectReply;
@@ -32,10 +32,10 @@ pub(super) struct Rig {
     pub(super) owner: Owner,
     pub(super) rng: SplitMix64,
     /// Queued, not taken.
-    commands: VecDeque<Command>,
+    commands: VecDeque<Ask>,
     errors: VecDeque<QpError>,
     /// The command that was taken and not answered, and what the model says of it.
-    under_way: Option<(Command, Outcome)>,
+    under_way: Option<(Ask, Outcome)>,
     /// Events the model has told and the owner has not.
     events: VecDeque<EventRecord>,
     /// Changes of errors the model has told and the owner has not.
@@ -134,7 +134,7 @@ impl Rig {
         self.bench[self.event].pause(Pause::Script(vec![holds]));
     }
 
-    pub(super) fn command(&mut self, command: Command) {
+    pub(super) fn command(&mut self, command: Ask) {
         push(&mut self.bench, self.command, &[command.payload()]);
         self.commands.push_back(command);
     }
@@ -290,7 +290,7 @@ impl Rig {
     }
 
     /// A command and all that follows from it; its status.
-    pub(super) fn carry_out(&mut self, command: Command) -> u64 {
+    pub(super) fn carry_out(&mut self, command: Ask) -> u64 {
         let before = self.seen.clone();
         self.command(command);
         self.settle();

@@ -4,7 +4,7 @@ use stroma_abi::desc::queue_pair::{TRANSITIONS, attribute};
 use stroma_abi::desc::{CommandStatus, QueuePair, QueuePairState, Verb};
 use stroma_verilate::SplitMix64;
 
-use super::model::Command;
+use super::model::Ask;
 use super::rig::{QPS, Rig, noise};
 use crate::testing::stalls;
 
@@ -26,7 +26,7 @@ fn base(rng: &mut SplitMix64) -> u64 {
 }
 
 /// A command that creates, one of whose fields may be wrong.
-fn create(rig: &mut Rig, object: u32) -> Command {
+fn create(rig: &mut Rig, object: u32) -> Ask {
     let (rng, cqs) = (&mut rig.rng, rig.owner.cqs.iter().copied().collect::<Vec<_>>());
     let mut body = noise(rng);
     QueuePair::KIND.set(&mut body, 1 + small(rng, 4));
@@ -39,7 +39,7 @@ fn create(rig: &mut Rig, object: u32) -> Command {
     QueuePair::HAS_SRQ.set(&mut body, false);
     QueuePair::SEND_BASE.set(&mut body, base(rng));
     QueuePair::RECEIVE_BASE.set(&mut body, base(rng));
-    let mut command = Command { body, ..Command::new(Verb::Create, object) };
+    let mut command = Ask { body, ..Ask::new(Verb::Create, object) };
     let wrong = rng.below(24);
     let body = &mut command.body;
     let any_cq = |rng: &mut SplitMix64| match rng.below(2) {
@@ -65,7 +65,7 @@ fn create(rig: &mut Rig, object: u32) -> Command {
 }
 
 /// A command that modifies what there is, of which something may be wrong.
-fn modify(rig: &mut Rig, object: u32) -> Command {
+fn modify(rig: &mut Rig, object: u32) -> Ask {
     let present = rig.owner.queue_pairs.get(&object).copied().unwrap_or_default();
     let rng = &mut rig.rng;
     let mut body = noise(rng);
@@ -103,22 +103,22 @@ fn modify(rig: &mut Rig, object: u32) -> Command {
         let asked = if rng.below(12) == 0 { pick(rng, &[0, 1, 2, 3, 4, 5, 6, 7, 11, 0x86]) } else { state };
         QueuePair::STATE.set(&mut body, asked);
     }
-    Command { attributes, body, ..Command::new(Verb::Modify, object) }
+    Ask { attributes, body, ..Ask::new(Verb::Modify, object) }
 }
 
 /// Any command, more often than not one that is legal.
-fn any(rig: &mut Rig) -> Command {
+fn any(rig: &mut Rig) -> Ask {
     let object = u32::try_from(rig.rng.below((1 << QPS) + 1)).expect("small");
     let exists = rig.owner.queue_pairs.contains_key(&object);
     let choice = rig.rng.below(40);
     if choice < 3 {
         let body = noise(&mut rig.rng);
         let object = object ^ u32::from(choice == 0) << 31;
-        return Command { verb: small(&mut rig.rng, 9), body, ..Command::new(Verb::Query, object) };
+        return Ask { verb: small(&mut rig.rng, 9), body, ..Ask::new(Verb::Query, object) };
     }
     match choice {
-        3..6 => Command::new(Verb::Query, object),
-        6..8 => Command::new(Verb::Destroy, object),
+        3..6 => Ask::new(Verb::Query, object),
+        6..8 => Ask::new(Verb::Destroy, object),
         _ if exists == (choice != 8) => modify(rig, object),
         _ => create(rig, object),
     }

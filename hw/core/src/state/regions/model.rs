@@ -14,14 +14,14 @@ const BODY_LEN: usize = stroma_abi::desc::mailbox::BODY_LEN;
 
 /// A command in plain numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Command {
+pub(super) struct Ask {
     pub(super) verb: u8,
     pub(super) object: u32,
     pub(super) attributes: u64,
     pub(super) body: [u8; BODY_LEN],
 }
 
-impl Command {
+impl Ask {
     /// A command with nothing in its body.
     pub(super) fn new(verb: Verb, object: u32) -> Self {
         Self { verb: verb as u8, object, attributes: 0, body: [0; BODY_LEN] }
@@ -83,7 +83,7 @@ pub(super) fn fault(region: &Region) -> Option<usize> {
 }
 
 impl Owner {
-    pub(super) fn command(&mut self, command: &Command) -> (Order, ObjectReply) {
+    pub(super) fn command(&mut self, command: &Ask) -> (Order, ObjectReply) {
         let refused = |status: CommandStatus, byte: usize| {
             let reply =
                 ObjectReply { status: (status as u64).into(), field: (byte as u64).into(), body: 0.into() };

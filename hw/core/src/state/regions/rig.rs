@@ -6,7 +6,7 @@ use rust_hdl::prelude::Bits;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::Regions;
-use super::model::{Command, Order, Owner, answer};
+use super::model::{Ask, Order, Owner, answer};
 use crate::pack::Packed;
 use crate::state::command::ObjectReply;
 use crate::state::memory_keys::{RegionRow, RowWrite};
@@ -43,9 +43,9 @@ pub(super) struct Rig {
     done: SourceId,
     pub(super) owner: Owner,
     pub(super) rng: SplitMix64,
-    commands: VecDeque<Command>,
+    commands: VecDeque<Ask>,
     /// The command that was taken and not answered, and what the model says of it.
-    under_way: Option<(Command, Order, ObjectReply)>,
+    under_way: Option<(Ask, Order, ObjectReply)>,
     pub(super) stage: Stage,
     /// Longest time that the MMU and each pulse take.
     pub(super) patience: u64,
@@ -112,7 +112,7 @@ impl Rig {
         }
     }
 
-    pub(super) fn command(&mut self, command: Command) {
+    pub(super) fn command(&mut self, command: Ask) {
         push(&mut self.bench, self.command, &[command.payload()]);
         self.commands.push_back(command);
     }
@@ -207,7 +207,7 @@ impl Rig {
     }
 
     /// A command and all that follows from it; status and field of the reply.
-    pub(super) fn carry_out(&mut self, command: Command) -> (u32, u32) {
+    pub(super) fn carry_out(&mut self, command: Ask) -> (u32, u32) {
         let before = std::mem::take(&mut self.seen);
         self.command(command);
         self.settle();

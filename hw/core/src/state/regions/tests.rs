@@ -2,7 +2,7 @@ use stroma_abi::desc::region::PAGE_LOGS;
 use stroma_abi::desc::{CommandStatus, Region, Verb};
 use stroma_verilate::SplitMix64;
 
-use super::model::{Command, fault};
+use super::model::{Ask, fault};
 use super::rig::{MRS, Rig, Stage};
 use crate::testing::stalls;
 
@@ -51,16 +51,16 @@ fn region(rng: &mut SplitMix64) -> Region {
 }
 
 /// Any command, more often than not one that is legal.
-fn any(rig: &mut Rig) -> Command {
+fn any(rig: &mut Rig) -> Ask {
     let rng = &mut rig.rng;
     let object = u32::try_from(rng.below((1 << MRS) + 1)).expect("small");
     let choice = rng.below(20);
     let mut command = match choice {
-        0..12 if !rig.owner.regions.contains_key(&object) => Command::create(object, &region(rng)),
-        0..4 => Command::new(Verb::Query, object),
-        4..16 => Command::new(Verb::Destroy, object),
-        16 => Command::create(object, &region(rng)),
-        _ => Command { verb: small(rng, 9), ..Command::new(Verb::Query, object) },
+        0..12 if !rig.owner.regions.contains_key(&object) => Ask::create(object, &region(rng)),
+        0..4 => Ask::new(Verb::Query, object),
+        4..16 => Ask::new(Verb::Destroy, object),
+        16 => Ask::create(object, &region(rng)),
+        _ => Ask { verb: small(rng, 9), ..Ask::new(Verb::Query, object) },
     };
     // Bits without a name, and all of the body behind the region.
     for byte in [15, 26, 27, 28, 31, 32, 111] {
@@ -154,9 +154,9 @@ fn everything_may_end_at_the_last_address_and_not_a_byte_behind() {
     for (region, expected) in cases {
         let byte = (expected != DONE).then_some(expected.1 as usize);
         assert_eq!(fault(&region), byte, "the model and thought: {region:x?}");
-        assert_eq!(rig.carry_out(Command::create(2, &region)), expected, "{region:x?}");
+        assert_eq!(rig.carry_out(Ask::create(2, &region)), expected, "{region:x?}");
         if expected == DONE {
-            assert_eq!(rig.carry_out(Command::new(Verb::Destroy, 2)), DONE);
+            assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 2)), DONE);
         }
     }
 }
@@ -167,13 +167,13 @@ fn the_latencies_are_those_promised() {
     rig.patience = 1;
     let good = Region { length: 1, ..Region::default() };
     let cycles = |rig: &Rig| rig.offered_at - rig.taken_at;
-    assert_eq!(rig.carry_out(Command::create(0, &good)), DONE);
+    assert_eq!(rig.carry_out(Ask::create(0, &good)), DONE);
     assert_eq!(cycles(&rig), 6);
-    assert_eq!(rig.carry_out(Command::new(Verb::Query, 0)), DONE);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Query, 0)), DONE);
     assert_eq!(cycles(&rig), 5);
-    assert_eq!(rig.carry_out(Command::new(Verb::Destroy, 0)), DONE);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 0)), DONE);
     assert_eq!(cycles(&rig), 11);
-    assert_eq!(rig.carry_out(Command::new(Verb::Destroy, 0)), (CommandStatus::NoObject as u32, 0));
+    assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 0)), (CommandStatus::NoObject as u32, 0));
     assert_eq!(cycles(&rig), 5);
 }
 
@@ -182,11 +182,11 @@ fn recovers_from_reset_and_finds_no_region() {
     let mut rig = Rig::default();
     let good = Region { length: 1, ..Region::default() };
     for object in 0..1 << MRS {
-        assert_eq!(rig.carry_out(Command::create(object, &good)), DONE);
+        assert_eq!(rig.carry_out(Ask::create(object, &good)), DONE);
     }
     // Under way: an MMU that does not answer.
     rig.patience = 1_000_000;
-    rig.command(Command::new(Verb::Destroy, 3));
+    rig.command(Ask::new(Verb::Destroy, 3));
     for _ in 0..12 {
         rig.step();
     }
@@ -200,7 +200,7 @@ fn recovers_from_reset_and_finds_no_region() {
     }
     assert_eq!(rig.bench.cycle() - start, 1 << MRS, "a place a cycle");
     for object in 0..1 << MRS {
-        assert_eq!(rig.carry_out(Command::new(Verb::Query, object)), (CommandStatus::NoObject as u32, 0));
-        assert_eq!(rig.carry_out(Command::create(object, &good)), DONE);
+        assert_eq!(rig.carry_out(Ask::new(Verb::Query, object)), (CommandStatus::NoObject as u32, 0));
+        assert_eq!(rig.carry_out(Ask::create(object, &good)), DONE);
     }
 }

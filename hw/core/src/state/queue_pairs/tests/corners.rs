@@ -3,7 +3,7 @@
 use stroma_abi::desc::queue_pair::{TRANSITIONS, attribute, transition};
 use stroma_abi::desc::{CommandStatus, QueuePair, QueuePairKind, QueuePairState, Verb};
 
-use super::super::model::Command;
+use super::super::model::Ask;
 use super::super::rig::{QPS, Rig};
 use crate::host::work::QpChange;
 
@@ -21,15 +21,15 @@ fn created(rig: &mut Rig, object: u32, kind: QueuePairKind) {
         send_base: 0x1234_5000,
         ..QueuePair::default()
     };
-    let command = Command { body: body.to_bytes(), ..Command::new(Verb::Create, object) };
+    let command = Ask { body: body.to_bytes(), ..Ask::new(Verb::Create, object) };
     assert_eq!(rig.carry_out(command), DONE);
 }
 
 /// A command that asks for a state and gives these attributes, all of value 1.
-fn to(object: u32, state: QueuePairState, attributes: u64) -> Command {
+fn to(object: u32, state: QueuePairState, attributes: u64) -> Ask {
     let body = QueuePair { state: state as u8, path_mtu: 1, pace: 1, ..QueuePair::default() };
     let attributes = attributes | attribute::STATE;
-    Command { attributes, body: body.to_bytes(), ..Command::new(Verb::Modify, object) }
+    Ask { attributes, body: body.to_bytes(), ..Ask::new(Verb::Modify, object) }
 }
 
 /// Leads a queue pair from RESET to a state, the shortest way that has all that is required.
@@ -66,7 +66,7 @@ fn every_kind_in_every_state_may_go_where_the_table_lets_it_and_nowhere_else() {
                 let expected = transition(*kind, from, *target, required | attribute::STATE);
                 let expected = expected.map_or_else(|status| status as u64, |()| DONE);
                 assert_eq!(rig.carry_out(to(5, *target, required)), expected, "{kind:?} {from:?} {target:?}");
-                assert_eq!(rig.carry_out(Command::new(Verb::Destroy, 5)), DONE);
+                assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 5)), DONE);
             }
         }
     }
@@ -80,7 +80,7 @@ fn errors_are_served_while_a_drain_is_awaited() {
         created(&mut rig, object, QueuePairKind::Local);
         led(&mut rig, object, QueuePairKind::Local, QueuePairState::ReadyToSend);
     }
-    for command in [to(1, QueuePairState::Reset, 0), Command::new(Verb::Destroy, 1)] {
+    for command in [to(1, QueuePairState::Reset, 0), Ask::new(Verb::Destroy, 1)] {
         rig.command(command);
         rig.reach_drain();
         // Drained does not come for a long time.
@@ -153,7 +153,7 @@ fn a_queue_pair_ends_when_its_last_entry_was_accepted_and_is_visible() {
     let mut rig = Rig::default();
     rig.drain_cycles = 1;
     created(&mut rig, 1, QueuePairKind::Local);
-    for command in [to(1, QueuePairState::Reset, 0), Command::new(Verb::Destroy, 1)] {
+    for command in [to(1, QueuePairState::Reset, 0), Ask::new(Verb::Destroy, 1)] {
         rig.entry_percent = 100;
         rig.command(command);
         rig.reach_drain();
@@ -187,7 +187,7 @@ fn an_event_that_nobody_takes_stalls_errors_and_not_commands() {
     rig.hold_events(true);
     rig.error(1, 9, true);
     rig.error(2, 9, true);
-    rig.command(Command::new(Verb::Query, 2));
+    rig.command(Ask::new(Verb::Query, 2));
     for _ in 0..30 {
         rig.step();
     }
@@ -202,7 +202,7 @@ fn whoever_looks_from_the_cycle_of_drain_on_finds_the_new_row() {
     let mut rig = Rig::default();
     created(&mut rig, 6, QueuePairKind::Local);
     led(&mut rig, 6, QueuePairKind::Local, QueuePairState::ReadyToSend);
-    for command in [to(6, QueuePairState::Reset, 0), Command::new(Verb::Destroy, 6)] {
+    for command in [to(6, QueuePairState::Reset, 0), Ask::new(Verb::Destroy, 6)] {
         rig.command(command);
         while !rig.port::<bool>("drain") {
             rig.step_with(Some(6));
@@ -241,7 +241,7 @@ fn the_latencies_are_those_promised() {
     let cycles = |rig: &Rig| rig.offered_at - rig.taken_at;
     created(&mut rig, 0, QueuePairKind::Local);
     assert_eq!(cycles(&rig), 6);
-    assert_eq!(rig.carry_out(Command::new(Verb::Query, 0)), DONE);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Query, 0)), DONE);
     assert_eq!(cycles(&rig), 5);
     assert_eq!(rig.carry_out(to(0, QueuePairState::Init, 0)), DONE);
     assert_eq!(cycles(&rig), 5);
@@ -250,7 +250,7 @@ fn the_latencies_are_those_promised() {
     assert_eq!(rig.carry_out(to(0, QueuePairState::Reset, 0)), DONE);
     assert_eq!(cycles(&rig), 11);
     rig.error(0, 1, true);
-    assert_eq!(rig.carry_out(Command::new(Verb::Destroy, 0)), DONE);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 0)), DONE);
     assert_eq!(cycles(&rig), 11, "an end, and an error taken together with the command");
 }
 
@@ -266,7 +266,7 @@ fn recovers_from_reset_and_finds_no_queue_pair() {
     rig.hold_changes(true);
     rig.error(4, 1, true);
     rig.drain_cycles = 1_000_000;
-    rig.command(Command::new(Verb::Destroy, 0));
+    rig.command(Ask::new(Verb::Destroy, 0));
     rig.reach_drain();
     assert!(rig.port::<bool>("event$valid") && rig.port::<bool>("change$valid"));
     rig.drain_cycles = 1;
@@ -287,7 +287,7 @@ fn recovers_from_reset_and_finds_no_queue_pair() {
     for object in 0..1 << QPS {
         rig.step_with(Some(object));
         rig.agree_on_row(object);
-        assert_eq!(rig.carry_out(Command::new(Verb::Query, object)), CommandStatus::NoObject as u64);
+        assert_eq!(rig.carry_out(Ask::new(Verb::Query, object)), CommandStatus::NoObject as u64);
     }
     created(&mut rig, 4, QueuePairKind::Local);
 }
