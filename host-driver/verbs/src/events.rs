@@ -8,7 +8,7 @@ use std::{
 
 use stroma_abi::{
     desc::{Eqe, Event},
-    regs::map::events,
+    regs::map::{EVENT_LOG_MAX, EVENT_LOG_MIN, events},
 };
 use stroma_device::{Card, Wake, compose};
 
@@ -20,9 +20,6 @@ use crate::{
     lock,
 };
 
-/// log2 of the fewest and of the most entries, as the register map says.
-const LOG_MIN: u32 = 4;
-const LOG_MAX: u32 = 16;
 /// Events of the card itself, beside one for each queue.
 const SPARE: u32 = 32;
 /// Asynchronous events kept for a program that does not ask for them. One more is [`AsyncEvent::Lost`].
@@ -61,11 +58,12 @@ impl Events {
             return Err(stroma_device::Error::NoVector { vector, count }.into());
         }
         let queues = card.capabilities().queue_pairs.saturating_add(card.capabilities().completion_queues);
-        let log = queues.saturating_add(SPARE).checked_next_power_of_two().map_or(LOG_MAX, u32::ilog2);
-        let log = log.clamp(LOG_MIN, LOG_MAX);
+        let wanted = queues.saturating_add(SPARE).checked_next_power_of_two();
+        let log = wanted.map_or(EVENT_LOG_MAX, |entries| entries.ilog2() as usize);
+        let log = log.clamp(EVENT_LOG_MIN, EVENT_LOG_MAX);
         let mapped = ring(card, space, Eqe::LEN << log)?;
         card.write(&events::BLOCK, &events::BASE, mapped.iova())?;
-        let config = [("log", log.into()), ("vector", vector as u64), ("enable", 1)];
+        let config = [("log", log as u64), ("vector", vector as u64), ("enable", 1)];
         card.write(&events::BLOCK, &events::CONFIG, compose(&events::CONFIG, config))?;
         card.write(&events::BLOCK, &events::CONSUMER, 0)?;
         let log = u8::try_from(log).expect("at most 16");

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use stroma_abi::desc::RING_ALIGN;
 use stroma_device::{Backend, Backing, DmaMemory, Iova, Mapping};
 
 use crate::{Error, Result, lock};
@@ -16,6 +17,8 @@ const FIRST: u64 = 1 << 32;
 const END: u64 = 1 << 39;
 /// Granularity of mappings.
 const PAGE: u64 = 4096;
+
+const _: () = assert!(PAGE.is_multiple_of(RING_ALIGN), "every mapping can hold a ring");
 
 /// Which addresses are in use: first byte to the byte behind the last.
 #[derive(Debug, Default)]

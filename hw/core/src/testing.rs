@@ -3,6 +3,7 @@
 //! [`verilated`] puts one block on a bench of its own; [`zoo`] gives one of the primitives, which share a model per
 //! width because building C++ costs seconds a model and almost nothing a block.
 
+use std::array;
 use std::sync::OnceLock;
 
 use rust_hdl::prelude::*;
@@ -131,6 +132,20 @@ pub(crate) fn stalls() -> Vec<(Pause, Pause)> {
     let pairs =
         |idle: &Pause| pressure.iter().map(|pressure| (idle.clone(), pressure.clone())).collect::<Vec<_>>();
     idle.iter().flat_map(pairs).collect()
+}
+
+/// Stalls of a block with `N` streams: all of them half the time, all in bursts, each alone, and all but one.
+pub(crate) fn stalls_of<const N: usize>() -> Vec<[Pause; N]> {
+    const BURSTS: [(u64, u64); 6] = [(9, 70), (50, 90), (3, 40), (7, 30), (40, 60), (2, 25)];
+    let random = |seed: usize, percent| Pause::Random { seed: seed as u64, percent };
+    let burst = |(go, pause)| Pause::Burst { go, pause };
+    let mut all = vec![array::from_fn(|port| random(1 + port, 50))];
+    all.push(array::from_fn(|port| burst(BURSTS[port % BURSTS.len()])));
+    for one in 0..N {
+        all.push(array::from_fn(|port| if port == one { random(N + 1, 80) } else { Pause::None }));
+        all.push(array::from_fn(|port| if port == one { Pause::None } else { random(N + 2 + port, 80) }));
+    }
+    all
 }
 
 /// The two streams of a buffer under test.

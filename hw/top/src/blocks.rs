@@ -1,11 +1,24 @@
 //! The blocks that `cargo xtask rtl --block` can emit alone: to read, to lint, to synthesise.
 
 use stroma_hw::head::Head;
+use stroma_hw::host::check::Check;
+use stroma_hw::host::control::Control;
 use stroma_hw::host::dma_read::DmaRead;
 use stroma_hw::host::dma_write::DmaWrite;
+use stroma_hw::host::doorbells::Doorbells;
+use stroma_hw::host::events::Events;
+use stroma_hw::host::mover::Mover;
+use stroma_hw::host::parse::Parse;
+use stroma_hw::host::reader::HostReader;
+use stroma_hw::host::send::Send;
+use stroma_hw::host::side::{READ_LOG, SETS};
+use stroma_hw::host::writer::HostWriter;
 use stroma_hw::prim;
 use stroma_hw::rx::RxFront;
+use stroma_hw::state::completion_queues::CompletionQueues;
 use stroma_hw::state::mmu::Mmu;
+use stroma_hw::state::queue_pairs::QueuePairs;
+use stroma_hw::state::regions::Regions;
 use stroma_hw::stream::Beat;
 use stroma_hw::tx::TxFront;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
@@ -50,13 +63,40 @@ macro_rules! blocks {
 }
 
 blocks! {
-    skid:        prim::skid::Skid<Beat<64>>,             prim::skid::Skid<Beat<512>>,             "cuts a stream both ways";
-    head_skid:   prim::skid::Skid<Head>,                 prim::skid::Skid<Head>,                  "cuts a stream of heads";
-    fifo:        prim::fifo::Fifo<Beat<64>, 5>,          prim::fifo::Fifo<Beat<512>, 5>,          "buffers 32 beats in LUT RAM";
-    block_fifo:  prim::block_fifo::BlockFifo<Beat<64>, 9>, prim::block_fifo::BlockFifo<Beat<512>, 9>, "buffers 512 beats in block RAM";
-    rx_front:    RxFront<64>,                            RxFront<512>,                            "receive front end";
-    tx_front:    TxFront<64>,                            TxFront<512>,                            "transmit front end";
-    dma_write:   DmaWrite<64, 8>,                        DmaWrite<512, 64>,                       "writes to host memory, with tickets";
-    dma_read:    DmaRead<64, 4, 9>,                      DmaRead<512, 4, 9>,                      "reads from host memory for four clients";
-    mmu:         Mmu<12, 9>,                             Mmu<12, 9>,                              "memory regions, TLB and page walks";
+    skid:              prim::skid::Skid<Beat<64>>,               prim::skid::Skid<Beat<512>>,               "cuts a stream both ways";
+    head_skid:         prim::skid::Skid<Head>,                   prim::skid::Skid<Head>,                    "cuts a stream of heads";
+    fifo:              prim::fifo::Fifo<Beat<64>, 5>,            prim::fifo::Fifo<Beat<512>, 5>,            "buffers 32 beats in LUT RAM";
+    block_fifo:        prim::block_fifo::BlockFifo<Beat<64>, 9>, prim::block_fifo::BlockFifo<Beat<512>, 9>, "buffers 512 beats in block RAM";
+    rx_front:          RxFront<64>,                              RxFront<512>,                              "receive front end";
+    tx_front:          TxFront<64>,                              TxFront<512>,                              "transmit front end";
+    control:           Control,                                  Control,                                   "BARs, registers and mailbox";
+    doorbells:         Doorbells<4, 8>,                          Doorbells<6, 10>,                          "doorbell pages and push windows";
+    send:              Send<8>,                                  Send<10>,                                  "scheduler of the send queues";
+    parse:             Parse,                                    Parse,                                     "units become work requests";
+    check:             Check,                                    Check,                                     "may a work request be carried out?";
+    mover:             Mover<64, 8, 11>,                         Mover<512, 10, 8>,                         "carries work requests out";
+    queue_pairs:       QueuePairs<8, 8, 4>,                      QueuePairs<10, 10, 6>,                     "table of queue pairs";
+    completion_queues: CompletionQueues<8, 4>,                   CompletionQueues<10, 6>,                   "table of completion queues, and their entries";
+    regions:           Regions<10>,                              Regions<12>,                               "table of memory regions";
+    mmu:               Mmu<10, SETS>,                            Mmu<12, SETS>,                             "memory regions, TLB and page walks";
+    events:            Events<3>,                                Events<3>,                                 "event ring and interrupts";
+    host_reader:       HostReader<64, READ_LOG>,                 HostReader<512, READ_LOG>,                 "all reads from host memory";
+    host_writer:       HostWriter<64, 8>,                        HostWriter<512, 64>,                       "all writes to host memory";
+    dma_read:          DmaRead<64, 4, 9>,                        DmaRead<512, 4, 9>,                        "reads from host memory for four clients";
+    dma_write:         DmaWrite<64, 8>,                          DmaWrite<512, 64>,                         "writes to host memory, with tickets";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_can_be_emitted_at_both_widths() {
+        for block in BLOCKS {
+            for profile in Profile::ALL {
+                let rtl = block.emit(profile).unwrap_or_else(|error| panic!("{}: {error}", block.name));
+                assert_eq!(rtl.top, block.name);
+            }
+        }
+    }
 }

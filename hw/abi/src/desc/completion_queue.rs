@@ -8,7 +8,7 @@ pub const CQ_LOG_MIN: usize = 4;
 pub const CQ_LOG_MAX: usize = 20;
 
 layout! {
-    /// A completion queue. Its ring begins on a multiple of 4096.
+    /// A completion queue. Its ring begins on a multiple of [`RING_ALIGN`](super::RING_ALIGN).
     CompletionQueue: Little, 32 bytes;
     BASE       base:       u64  =  0, 0, 64, "DMA address of the ring, a multiple of 4096";
     LOG        log:        u8   =  8, 0,  8, "log2 of the entries, 4 to 20";

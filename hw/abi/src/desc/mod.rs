@@ -25,6 +25,11 @@ pub use rpc::{Parameters, SlotCommand};
 pub use sge::{Sge, SgeList};
 pub use wqe::{AtomicOperands, UdTarget, WorkOp, WqeHead};
 
+/// log2 of what the rings' DMA addresses are multiples of: those of queue pairs, completion queues and events.
+pub const RING_ALIGN_LOG: usize = 12;
+/// What the rings' DMA addresses are multiples of.
+pub const RING_ALIGN: u64 = 1 << RING_ALIGN_LOG;
+
 /// The phase bit of entry number `position` (counted from creation, never wrapped) in a ring of `1 << log`
 /// entries. The first lap writes ones over the zeroes the driver left, the next zeroes, and so on, so an entry is
 /// new exactly when its bit equals this.

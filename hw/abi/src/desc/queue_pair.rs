@@ -9,7 +9,7 @@ pub const QUEUE_LOG_MIN: usize = 4;
 pub const QUEUE_LOG_MAX: usize = 15;
 
 layout! {
-    /// A queue pair. Rings begin on multiples of 4096.
+    /// A queue pair. Rings begin on multiples of [`RING_ALIGN`](super::RING_ALIGN).
     QueuePair: Little, 112 bytes;
     STATE            state:            u8   =   0, 0,  8, "a `QueuePairState`; create makes it RESET whatever stands here";
     KIND             kind:             u8   =   1, 0,  8, "a `QueuePairKind`; at creation only";

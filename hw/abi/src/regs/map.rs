@@ -20,6 +20,10 @@ pub const ABI_VERSION: u32 = 0x0000_0001;
 pub const CATALOGUE_MAX: usize = 16;
 /// Interrupt vectors.
 pub const VECTORS: usize = 32;
+/// log2 of the fewest entries of the event queue.
+pub const EVENT_LOG_MIN: usize = 4;
+/// log2 of the most entries of the event queue.
+pub const EVENT_LOG_MAX: usize = 16;
 /// Where BAR2 begins in the address space of the card's AXI4-Lite port; BAR0 begins at 0.
 pub const BAR2_AT: usize = 1 << 24;
 /// Bytes of a doorbell page.

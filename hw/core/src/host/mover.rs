@@ -2,7 +2,6 @@
 
 pub mod ask;
 pub mod chunks;
-pub mod colours;
 pub mod entries;
 pub mod failures;
 pub mod finish;
@@ -23,7 +22,6 @@ use rust_hdl::prelude::*;
 
 use ask::{Ask, Step};
 use chunks::{Chunk, Chunks};
-use colours::Colours;
 use entries::{Entries, InlineUnit, Range};
 use failures::Failures;
 use finish::Finish;
@@ -36,6 +34,7 @@ use transfer::Transfer;
 use super::axi::BOUNDARY_BYTES;
 use super::dma_read::{ReadCommand, ReadData};
 use super::work::{Done, HostWrite, QpChange, QpError, Work};
+use crate::prim::colours::Colours;
 use crate::prim::fifo::Fifo;
 use crate::prim::packet_fifo::PacketFifo;
 use crate::state::access::XlatRequest;
@@ -62,7 +61,7 @@ block! {
     ///   `write_data`: commands, and a packet for each. `done`: completions; `error`: queue pairs that fail, before the
     ///   completion that says so. `retired`, `retired_colour`: a job is over. `change`: a queue pair that resets has no
     ///   failure any more. `drain`, `drained`: chunks that were asked for before are through. `ready`: reset is over.
-    ///   `busy`: a work, a chunk or a drain is inside.
+    ///   `busy`: a work or a chunk is inside.
     /// - **Ends** success is told if signaled, when all bytes were taken by `write_data`. Refused translation:
     ///   `LocalProtection`, or `General` if a page list could not be read, and its cause as vendor code; failed read: `General`
     ///   and 0. Works behind a failure of their queue pair are `Flushed`, refused ones among them.
@@ -99,7 +98,8 @@ block! {
         inline: Inline<D>,
         ask: Ask,
         pair: Pair,
-        colours: Colours,
+        /// Chunks between `ask` and `transfer`, far fewer than 255.
+        colours: Colours<8>,
         /// A read that failed never existed for the writer; its verdict tells it.
         packets: PacketFifo<D, LOG> = whole_chunks(),
         verdicts: Fifo<Bit, 5>,
@@ -188,6 +188,8 @@ impl<const D: usize, const QPS: usize, const LOG: usize> Logic for Mover<D, QPS,
         self.retired_colour.next = self.finish.retired_colour.val();
 
         self.colours.enters.next = self.ask.enters.val();
+        self.colours.enters_colour.next = self.colours.colour.val();
+        self.colours.pending.next = false;
         self.colours.leaves.next = self.transfer.leaves.val();
         self.colours.leaves_colour.next = self.transfer.leaves_colour.val();
         self.colours.drain.next = self.drain.val();

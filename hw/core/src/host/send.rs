@@ -2,7 +2,6 @@
 
 pub mod act;
 pub mod choose;
-pub mod colours;
 pub mod desk;
 pub mod fetch;
 pub mod model;
@@ -16,13 +15,13 @@ pub mod verdict;
 
 use rust_hdl::prelude::*;
 
-use colours::Colours;
 use desk::Desk;
 use fetch::Fetch;
 use units::Units;
 
 use super::dma_read::ReadCommand;
 use super::work::{Job, QpChange, Report, SendDoorbell, SendRow};
+use crate::prim::colours::Colours;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
@@ -87,8 +86,11 @@ block! {
         desk: Desk<QPS>,
         fetch: Fetch,
         mover: Units,
-        colours: Colours,
+        /// Jobs that have not ended: far fewer than 4095 fit between here and there.
+        colours: Colours<12>,
         jobs: Fifo<Job, 4>,
+        /// Of the operation under way.
+        work_colour: Reg<Bit>,
         is_paused: Reg<Bit>,
         refused_page: Reg<Bit>,
         refused: Reg<Bit>,
@@ -102,7 +104,7 @@ impl<const QPS: usize> Logic for Send<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, desk, fetch, mover, colours, jobs);
-        dff_setup!(self, clock, is_paused, refused_page, refused, was_pushed, fell_back);
+        dff_setup!(self, clock, work_colour, is_paused, refused_page, refused, was_pushed, fell_back);
         self.desk.reset.next = self.reset.val();
         self.fetch.reset.next = self.reset.val();
         self.mover.reset.next = self.reset.val();
@@ -139,18 +141,24 @@ impl<const QPS: usize> Logic for Send<QPS> {
         self.jobs.sink.payload.next.index = self.desk.next_index.val();
         self.jobs.sink.payload.next.units = self.desk.units.val();
         self.jobs.sink.payload.next.pushed = self.desk.pushes.val();
-        self.jobs.sink.payload.next.colour = self.colours.colour.val();
+        self.jobs.sink.payload.next.colour = self.work_colour.q.val();
         self.jobs.sink.payload.next.flush = self.desk.flushes.val();
         self.jobs.sink.payload.next.kind = self.desk.held_row.val().kind;
         self.jobs.sink.payload.next.pd = self.desk.held_row.val().pd;
         self.jobs.sink.payload.next.cq = self.desk.held_row.val().cq;
         StreamSource::<Job>::link(&mut self.job, &mut self.jobs.source);
 
-        self.colours.begins.next = self.desk.begins.val();
-        self.colours.works.next = self.desk.works.val();
-        self.colours.starts.next = self.starts.val();
-        self.colours.retired.next = self.retired.val();
-        self.colours.retired_colour.next = self.retired_colour.val();
+        // Whoever has changed a queue pair's row asks for `drain`: a job under the old row has the old colour, because an
+        // operation takes its colour in the cycle in which it reads the row. It starts a job later, or none.
+        if self.desk.begins.val() {
+            self.work_colour.d.next = self.colours.colour.val();
+        }
+        self.colours.enters.next = self.starts.val();
+        self.colours.enters_colour.next = self.work_colour.q.val();
+        self.colours.pending.next =
+            self.desk.works.val() & (self.work_colour.q.val() != self.colours.colour.val());
+        self.colours.leaves.next = self.retired.val();
+        self.colours.leaves_colour.next = self.retired_colour.val();
         self.colours.drain.next = self.drain.val();
         self.drained.next = self.colours.drained.val();
 

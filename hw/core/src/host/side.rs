@@ -25,9 +25,9 @@ use crate::state::walker::{Line, LineRequest};
 use crate::stream::{Beat, StreamSink, StreamSource};
 
 /// log2 of the beats that each client of the read engine has buffered.
-const READ_LOG: usize = 9;
+pub const READ_LOG: usize = 9;
 /// log2 of the TLB's sets.
-const SETS: usize = 9;
+pub const SETS: usize = 9;
 
 block! {
     /// Everything between the host and the transport.

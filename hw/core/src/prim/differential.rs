@@ -6,8 +6,7 @@ use super::ram::{BlockRam, ByteRam, LutRam};
 use super::{
     block_fifo, fifo, fork, join, mul, packet_fifo, reg, ring, round_robin, skid, stream_ram, sync2,
 };
-use crate::verilog::Style;
-use crate::verilog::differential::{Case, differential, run};
+use crate::verilog::differential::{Case, assert_agree, differential};
 
 /// Hand-written Verilog is checked by nothing else; the other blocks are here because it costs a line each.
 fn cases() -> Vec<Case> {
@@ -78,8 +77,5 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn rust_and_verilog_agree_on_every_primitive() {
-    for case in cases() {
-        let name = case.name.clone();
-        run(case, Style::SOUND, 500).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-    }
+    assert_agree(cases(), 500);
 }

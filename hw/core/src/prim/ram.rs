@@ -11,13 +11,20 @@ pub use block::BlockRam;
 pub use byte::ByteRam;
 pub use lut::LutRam;
 
+/// How many words one loop clears: yosys unrolls it, in time that grows with the square of its length.
+const WORDS_PER_LOOP: usize = 256;
+
 /// A memory of `2^log` words of `width` bits, zero at the start.
 fn declare(style: &str, width: usize, log: usize) -> String {
-    let depth = 1 << log;
+    let depth: usize = 1 << log;
+    let clear = |from: usize| {
+        let end = depth.min(from + WORDS_PER_LOOP);
+        format!("initial for (int i = {from}; i < {end}; i++) words[i] = {width}'d0;\n")
+    };
     format!(
-        "(* ram_style = \"{style}\" *) logic [{top}:0] words [0:{last}];\n\
-         initial for (int i = 0; i < {depth}; i++) words[i] = {width}'d0;\n",
+        "(* ram_style = \"{style}\" *) logic [{top}:0] words [0:{last}];\n{loops}",
         top = width - 1,
         last = depth - 1,
+        loops = (0..depth).step_by(WORDS_PER_LOOP).map(clear).collect::<String>(),
     )
 }

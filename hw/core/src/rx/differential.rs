@@ -2,8 +2,7 @@
 
 use super::{axis, decode, gate, gather, icrc};
 use crate::prim::strip;
-use crate::verilog::Style;
-use crate::verilog::differential::{Case, differential, run};
+use crate::verilog::differential::{Case, assert_agree, differential};
 
 fn cases() -> Vec<Case> {
     vec![
@@ -52,8 +51,5 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn rust_and_verilog_agree_on_every_receive_block() {
-    for case in cases() {
-        let name = case.name.clone();
-        run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-    }
+    assert_agree(cases(), 300);
 }

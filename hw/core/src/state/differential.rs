@@ -3,8 +3,7 @@
 use super::{
     access, heard, lookup, maintain, memory_keys, mmu, order, pages, queue_pairs, regions, tlb, walker,
 };
-use crate::verilog::Style;
-use crate::verilog::differential::{Case, differential, run};
+use crate::verilog::differential::{Case, assert_agree, differential};
 
 /// The TLB, with more regions than sets or fewer.
 fn cache<const MRS: usize, const SETS: usize>(name: &str) -> Case {
@@ -212,16 +211,10 @@ fn owners() -> Vec<Case> {
 
 #[test]
 fn rust_and_verilog_agree_on_every_owner() {
-    for case in owners_parts().into_iter().chain(owners()) {
-        let name = case.name.clone();
-        run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-    }
+    assert_agree(owners_parts().into_iter().chain(owners()), 300);
 }
 
 #[test]
 fn rust_and_verilog_agree_on_every_table() {
-    for case in parts().into_iter().chain(joined()) {
-        let name = case.name.clone();
-        run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-    }
+    assert_agree(parts().into_iter().chain(joined()), 300);
 }

@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::memory_keys::{RegionRow, RowWrite};
+use crate::prim::colours::Colours;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 
@@ -45,14 +46,10 @@ block! {
         finished: Reg<Bit>,
         /// The region that ends; after reset the row to be cleared next.
         region: Reg<Bits<MRS>>,
-        shade: Reg<Bit>,
-        /// Requests unanswered of either colour.
-        unanswered: [Reg<Bits<9>>; 2],
+        /// Requests unanswered.
+        colours: Colours<9>,
         is_idle: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
-        counts_up: [Signal<Local, Bit>; 2],
-        counts_down: [Signal<Local, Bit>; 2],
-        is_old_gone: Signal<Local, Bit>,
         nothing: Constant<RegionRow> = Constant::new(RegionRow::default()),
         last: Constant<Bits<MRS>> = Constant::new(Bits::mask()),
     }
@@ -61,7 +58,9 @@ block! {
 impl<const MRS: usize> Logic for Maintain<MRS> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, scrubbing, draining, clearing, finished, region, shade);
+        clock!(self, clock, colours);
+        dff_setup!(self, clock, scrubbing, draining, clearing, finished, region);
+        self.colours.reset.next = self.reset.val();
         self.is_idle.next = !self.scrubbing.q.val()
             & !self.draining.q.val()
             & !self.clearing.q.val()
@@ -71,7 +70,6 @@ impl<const MRS: usize> Logic for Maintain<MRS> {
         self.row.ready.next = self.is_idle.val() & !self.invalidate.valid.val();
         self.ends.next = self.is_idle.val() & self.invalidate.valid.val();
         self.open.next = !self.scrubbing.q.val();
-        self.colour.next = self.shade.q.val();
 
         self.write.next =
             self.scrubbing.q.val() | (self.is_idle.val() & self.row.valid.val()) | self.ends.val();
@@ -81,7 +79,6 @@ impl<const MRS: usize> Logic for Maintain<MRS> {
             self.write_index.next = self.invalidate.payload.val();
             self.write_row.next = self.nothing.val();
             self.region.d.next = self.invalidate.payload.val();
-            self.shade.d.next = !self.shade.q.val();
             self.draining.d.next = true;
         }
         if self.scrubbing.q.val() {
@@ -91,31 +88,16 @@ impl<const MRS: usize> Logic for Maintain<MRS> {
             self.scrubbing.d.next = self.region.q.val() != self.last.val();
         }
 
-        self.counts_up[0].next = self.enters.val() & !self.shade.q.val();
-        self.counts_up[1].next = self.enters.val() & self.shade.q.val();
-        self.counts_down[0].next = self.leaves.val() & !self.leaves_colour.val();
-        self.counts_down[1].next = self.leaves.val() & self.leaves_colour.val();
-        for i in 0..2 {
-            self.unanswered[i].clock.next = self.clock.val();
-            self.unanswered[i].d.next = self.unanswered[i].q.val();
-            if self.counts_up[i].val() & !self.counts_down[i].val() {
-                self.unanswered[i].d.next = self.unanswered[i].q.val() + 1;
-            }
-            if self.counts_down[i].val() & !self.counts_up[i].val() {
-                self.unanswered[i].d.next = self.unanswered[i].q.val() - 1;
-            }
-            if self.reset.val() {
-                self.unanswered[i].d.next = 0.into();
-            }
-        }
-        self.is_old_gone.next = !self.unanswered[0].q.val().any();
-        if !self.shade.q.val() {
-            self.is_old_gone.next = !self.unanswered[1].q.val().any();
-        }
-
-        self.forget.next = self.draining.q.val() & self.is_old_gone.val();
+        self.colour.next = self.colours.colour.val();
+        self.colours.enters.next = self.enters.val();
+        self.colours.enters_colour.next = self.colours.colour.val();
+        self.colours.pending.next = false;
+        self.colours.leaves.next = self.leaves.val();
+        self.colours.leaves_colour.next = self.leaves_colour.val();
+        self.colours.drain.next = self.ends.val();
+        self.forget.next = self.colours.drained.val();
         self.forget_region.next = self.region.q.val();
-        if self.draining.q.val() & self.is_old_gone.val() {
+        if self.colours.drained.val() {
             self.draining.d.next = false;
             self.clearing.d.next = true;
         }
@@ -128,8 +110,7 @@ impl<const MRS: usize> Logic for Maintain<MRS> {
         if self.finished.q.val() & self.done.ready.val() {
             self.finished.d.next = false;
         }
-        self.busy.next =
-            !self.is_idle.val() | self.unanswered[0].q.val().any() | self.unanswered[1].q.val().any();
+        self.busy.next = !self.is_idle.val() | self.colours.busy.val();
 
         if self.reset.val() {
             self.scrubbing.d.next = true;
@@ -137,7 +118,6 @@ impl<const MRS: usize> Logic for Maintain<MRS> {
             self.clearing.d.next = false;
             self.finished.d.next = false;
             self.region.d.next = 0.into();
-            self.shade.d.next = false;
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Names that Verilog accepts.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// The words `SystemVerilog` keeps for itself (IEEE 1800-2017, annex B).
 const KEYWORDS: &str = "\
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind \
@@ -21,9 +24,12 @@ const KEYWORDS: &str = "\
     type typedef union unique unique0 unsigned until until_with untyped use uwire var vectored virtual void wait \
     wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor";
 
+/// The same as a set: a card asks for each port of each of its instances.
+static KEYWORD_SET: LazyLock<HashSet<&str>> = LazyLock::new(|| KEYWORDS.split_whitespace().collect());
+
 /// The name itself, or with an underscore behind it where it is a keyword.
 pub(crate) fn legal(name: &str) -> String {
-    if KEYWORDS.split_whitespace().any(|word| word == name) { format!("{name}_") } else { name.to_string() }
+    if KEYWORD_SET.contains(name) { format!("{name}_") } else { name.to_string() }
 }
 
 /// The name a module gets from its instance: array positions at the end are dropped.

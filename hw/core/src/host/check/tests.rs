@@ -9,8 +9,8 @@ use super::Check;
 use super::rig::{Case, Mood, Rig, random};
 use crate::host::work::Work;
 use crate::state::access::Cause;
-use crate::verilog::Style;
-use crate::verilog::differential::{differential, run};
+use crate::testing::stalls_of;
+use crate::verilog::differential::{assert_agree, differential};
 
 const NEVER: Pause = Pause::None;
 
@@ -75,21 +75,7 @@ fn the_random_works_meet_every_verdict() {
 fn survives_stalls() {
     let mut rig = Rig::new();
     rig.mood = Mood(15);
-    let slow = |seed| Pause::Random { seed, percent: 80 };
-    let half = |seed| Pause::Random { seed, percent: 50 };
-    let bursts = |go, pause| Pause::Burst { go, pause };
-    let mut stalls = vec![[half(1), half(2), half(3), half(4), half(5)]];
-    stalls.push([bursts(9, 70), bursts(50, 90), bursts(3, 40), bursts(7, 30), bursts(40, 60)]);
-    // Each alone, and each alone at full speed.
-    for port in 0..5 {
-        let mut one = [NEVER; 5];
-        one[port] = slow(8);
-        stalls.push(one);
-        let mut others = [slow(9), slow(10), slow(11), slow(12), slow(13)];
-        others[port] = NEVER;
-        stalls.push(others);
-    }
-    for (seed, stall) in (10..).zip(stalls) {
+    for (seed, stall) in (10..).zip(stalls_of::<5>()) {
         rig.pause(stall);
         rig.delay = [(6, 7), (1, 2), (3, 90)][usize::try_from(seed % 3).expect("small")];
         rig.check(&cases(seed, 60));
@@ -230,5 +216,5 @@ fn rust_and_verilog_agree() {
             units.ready
         ]
     );
-    run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{found}"));
+    assert_agree([case], 300);
 }

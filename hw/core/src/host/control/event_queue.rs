@@ -1,18 +1,12 @@
 //! The event queue's registers: the shape of its ring, how far the driver has read, and whether events were lost.
 
 use rust_hdl::prelude::*;
-use stroma_abi::regs::map::events;
+use stroma_abi::desc::RING_ALIGN_LOG;
+use stroma_abi::regs::map::{EVENT_LOG_MAX, EVENT_LOG_MIN, events};
 
 use super::place::{PLACE_BITS, RegisterStore, bit, flag, part, place};
 use crate::constant::number;
 use crate::prim::reg::Reg;
-
-/// log2 of the entries of the smallest ring.
-pub const LOG_MIN: usize = 4;
-/// log2 of the entries of the largest ring.
-pub const LOG_MAX: usize = 16;
-/// Low bits of the ring's address that are zero.
-pub const BASE_LOW: usize = 12;
 
 block! {
     /// Keeps the registers of the block `events`.
@@ -65,17 +59,18 @@ block! {
         vector_at: Constant<Bits<6>> = number(part(&events::BLOCK, &events::CONFIG, "vector")),
         enable_flag: Constant<Bits<64>> = flag(part(&events::BLOCK, &events::CONFIG, "enable")),
         base_place: Constant<Bits<PLACE_BITS>> = place(&events::BLOCK, &events::BASE, 0),
-        base_at: Constant<Bits<6>> = number(BASE_LOW),
+        base_at: Constant<Bits<6>> = number(RING_ALIGN_LOG),
         indices_place: Constant<Bits<PLACE_BITS>> = place(&events::BLOCK, &events::CONSUMER, 0),
         producer_at: Constant<Bits<6>> = number(bit(&events::BLOCK, &events::PRODUCER)),
         consumer_at: Constant<Bits<6>> = number(bit(&events::BLOCK, &events::CONSUMER)),
         overflow_place: Constant<Bits<PLACE_BITS>> = place(&events::BLOCK, &events::OVERFLOW, 0),
         overflow_flag: Constant<Bits<64>> = flag(bit(&events::BLOCK, &events::OVERFLOW)),
-        log_min: Constant<Bits<5>> = number(LOG_MIN),
-        log_max: Constant<Bits<5>> = number(LOG_MAX),
+        log_min: Constant<Bits<5>> = number(EVENT_LOG_MIN),
+        log_max: Constant<Bits<5>> = number(EVENT_LOG_MAX),
     }
 }
 
+const _: () = assert!(RING_ALIGN_LOG + 52 == 64, "the base is kept without its zeroes");
 // Both indices are found at one place.
 const _: () = assert!(events::PRODUCER.offset / 8 == events::CONSUMER.offset / 8);
 

@@ -7,9 +7,8 @@ use stroma_abi::desc::sge::SGE_MAX;
 use stroma_abi::desc::wqe::UNITS_MAX;
 use stroma_abi::regs::map::{BAR0, capabilities, catalogue, identity};
 use stroma_abi::regs::{Access, Block, Reg};
+use stroma_abi::wire::classify::PAYLOAD_MAX;
 
-/// log2 of the largest path MTU.
-const MTU_LOG: usize = 12;
 /// Kernel slots: there are none yet.
 const SLOTS: u64 = 0;
 
@@ -84,7 +83,7 @@ impl Facts {
 /// What `capabilities::LIMITS` reads.
 fn limits() -> u64 {
     let mut bytes = [0; 4];
-    let values = [UNITS_MAX, SGE_MAX, MTU_LOG, PARAMETERS_MAX / 4];
+    let values = [UNITS_MAX, SGE_MAX, PAYLOAD_MAX.ilog2() as usize, PARAMETERS_MAX / 4];
     for (entry, value) in capabilities::LIMITS.fields.iter().zip(values) {
         entry.field.write(&mut bytes, value as u128);
     }

@@ -1,6 +1,7 @@
 //! The BARs in plain Rust: bytes as the map lays them out, and the rules of the few registers that do something.
 
 use num_bigint::BigUint;
+use stroma_abi::desc::RING_ALIGN_LOG;
 use stroma_abi::desc::mailbox::{BODY_AT, Command, CommandStatus, MAILBOX_LEN, ObjectKind, Reply};
 use stroma_abi::regs::map::{BAR0, BAR2_AT, DOORBELL_PAGE, events, identity, mailbox, moderation};
 use stroma_abi::regs::{Access, Block, Reg};
@@ -53,8 +54,7 @@ fn word(bytes: &[u8]) -> u64 {
 pub fn named(block: &Block, reg: &Reg) -> u64 {
     let all = u64::MAX >> (64 - reg.width);
     match (block.name, reg.name, reg.fields) {
-        // A multiple of 4096.
-        ("events", "base", _) => all << 12,
+        ("events", "base", _) => all << RING_ALIGN_LOG,
         (_, _, []) => all,
         (.., fields) => fields
             .iter()

@@ -10,8 +10,7 @@ use super::model::elements;
 use super::rig::Rig;
 use crate::host::axi_lite::{LiteAddress, LiteRead};
 use crate::testing::{collect, noise, push};
-use crate::verilog::Style;
-use crate::verilog::differential::{differential, run};
+use crate::verilog::differential::{assert_agree, differential};
 
 const NEVER: Pause = Pause::None;
 
@@ -267,5 +266,5 @@ fn rust_and_verilog_agree() {
             vector_index
         ]
     );
-    run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{found}"));
+    assert_agree([case], 300);
 }

@@ -4,8 +4,7 @@ use super::deliver::Deliver;
 use super::ids::Ids;
 use super::reorder::Reorder;
 use super::split::Split;
-use crate::verilog::Style;
-use crate::verilog::differential::{Case, differential, run};
+use crate::verilog::differential::{Case, assert_agree, differential};
 
 fn cases() -> Vec<Case> {
     vec![
@@ -33,8 +32,5 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn rust_and_verilog_agree_on_every_part() {
-    for case in cases() {
-        let name = case.name.clone();
-        run(case, Style::SOUND, 500).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-    }
+    assert_agree(cases(), 500);
 }

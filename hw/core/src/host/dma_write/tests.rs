@@ -4,8 +4,8 @@ use stroma_verilate::{Pause, SplitMix64};
 
 use super::DmaWrite;
 use super::rig::{Rig, Write, bytes};
-use crate::verilog::Style;
-use crate::verilog::differential::{differential, run};
+use crate::testing::stalls_of;
+use crate::verilog::differential::{assert_agree, differential};
 
 /// Small enough to be reached often.
 const FEW: usize = 4;
@@ -54,21 +54,7 @@ fn agrees_with_the_model() {
 
 fn survive<const D: usize, const K: usize>(outstanding: usize) {
     let mut rig = Rig::<D, K>::new(outstanding);
-    let slow = |seed| Pause::Random { seed, percent: 80 };
-    let half = |seed| Pause::Random { seed, percent: 50 };
-    let bursts = |go, pause| Pause::Burst { go, pause };
-    let mut stalls = vec![[half(1), half(2), half(3), half(4), half(5), half(6)]];
-    stalls.push([bursts(9, 70), bursts(50, 90), bursts(3, 40), bursts(7, 30), bursts(40, 60), slow(7)]);
-    // Each alone, and each alone at full speed.
-    for port in 0..6 {
-        let mut one = [NEVER; 6];
-        one[port] = slow(8);
-        stalls.push(one);
-        let mut others = [slow(9), slow(10), slow(11), slow(12), slow(13), slow(14)];
-        others[port] = NEVER;
-        stalls.push(others);
-    }
-    for (seed, stall) in (0..).zip(stalls) {
+    for (seed, stall) in (0..).zip(stalls_of::<6>()) {
         rig.pause(stall);
         rig.send(&writes(seed, 40, 0));
         for burst in [0, 1, 5, 6, 20, 33] {
@@ -215,5 +201,5 @@ fn rust_and_verilog_agree() {
             failed.ready
         ]
     );
-    run(case, Style::SOUND, 500).verdict().unwrap_or_else(|found| panic!("{found}"));
+    assert_agree([case], 500);
 }

@@ -4,8 +4,7 @@ use stroma_verilate::Pause;
 
 use super::rig::{CLOCK_KHZ, Rig};
 use super::{Events, alarm, writer};
-use crate::verilog::Style;
-use crate::verilog::differential::{differential, run};
+use crate::verilog::differential::{assert_agree, differential};
 
 /// Random events, stores and settings. A driver that sleeps is woken, or moderation still waits.
 fn random(rig: &mut Rig, cycles: u64, often: u64) {
@@ -144,8 +143,5 @@ fn rust_and_verilog_agree() {
             ]
         ),
     ];
-    for case in cases {
-        let name = case.name.clone();
-        run(case, Style::SOUND, 500).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-    }
+    assert_agree(cases, 500);
 }

@@ -1,7 +1,7 @@
 //! The ring of the event queue, and which of its entries the host can see.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::Eqe;
+use stroma_abi::desc::{Eqe, RING_ALIGN_LOG};
 
 use crate::constant::number;
 use crate::host::work::{EntryWrite, EventRecord};
@@ -52,6 +52,7 @@ block! {
         ahead: Signal<Local, Bits<16>>,
         arrives: Signal<Local, Bit>,
         one: Constant<Bits<32>> = number(1_u64),
+        base_at: Constant<Bits<6>> = number(RING_ALIGN_LOG),
         entry_log: Constant<Bits<4>> = number(Eqe::LEN.ilog2()),
         data_at: Constant<Bits<10>> = number(Eqe::DATA.offset()),
         object_at: Constant<Bits<10>> = number(Eqe::OBJECT.offset()),
@@ -92,7 +93,7 @@ impl Logic for Writer {
         if self.comes.val() & !self.is_full.val() {
             self.produced.d.next = self.produced.q.val() + 1;
             self.entry_valid.d.next = true;
-            self.entry_held.d.next.iova = (bit_cast::<64, 52>(self.base.val()) << 12)
+            self.entry_held.d.next.iova = (bit_cast::<64, 52>(self.base.val()) << self.base_at.val())
                 + (bit_cast::<64, 32>(self.slot.val()) << self.entry_log.val());
             self.entry_held.d.next.data =
                 self.bytes.val().replace_bit(self.phase_at.val().index(), !self.lap.val().get_bit(0));

@@ -7,8 +7,7 @@ use stroma_verilate::{Pause, SplitMix64};
 use super::Mover;
 use super::model::{BROKEN, Item, REFUSED, Task};
 use super::rig::{QPS, Rig};
-use crate::verilog::Style;
-use crate::verilog::differential::{differential, run};
+use crate::verilog::differential::{assert_agree, differential};
 
 const NEVER: Pause = Pause::None;
 
@@ -258,5 +257,5 @@ fn rust_and_verilog_agree() {
             drain
         ]
     );
-    run(case, Style::SOUND, 100).verdict().unwrap_or_else(|found| panic!("{found}"));
+    assert_agree([case], 100);
 }

@@ -1,6 +1,8 @@
 //! Which bytes of the ring a job reads.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::RING_ALIGN;
+use stroma_abi::desc::wqe::UNIT;
 
 use crate::constant::number;
 use crate::host::dma_read::ReadCommand;
@@ -10,6 +12,8 @@ use crate::stream::StreamSource;
 
 /// log2 of the commands that may wait.
 const ROOM_LOG: usize = 2;
+
+const _: () = assert!(UNIT == 1 << 6 && RING_ALIGN == 1 << 12, "64 units of 64 bytes");
 
 block! {
     /// Turns units of a ring into one read command, or into two where they go on at the ring's start.
@@ -70,7 +74,7 @@ impl Logic for Fetch {
             self.start.d.next = self.base.val();
         }
 
-        // 64 units make 4096 bytes, and rings begin on multiples of those.
+        // Rings begin on multiples of 64 units.
         self.page.next = self.base.val() + bit_cast::<52, 16>(self.place.val() >> 6);
         self.commands.sink.valid.next = self.starts.val() | self.wraps.q.val();
         self.commands.sink.payload.next.iova = (bit_cast::<64, 52>(self.page.val()) << 12)

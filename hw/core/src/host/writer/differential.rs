@@ -5,8 +5,7 @@ use super::accept::Accept;
 use super::failures::Failures;
 use super::feed::Feed;
 use super::settle::Settle;
-use crate::verilog::Style;
-use crate::verilog::differential::{Case, differential, run};
+use crate::verilog::differential::{Case, assert_agree, differential};
 
 #[test]
 fn rust_and_verilog_agree_on_every_part() {
@@ -58,8 +57,5 @@ fn rust_and_verilog_agree_on_every_part() {
             ]
         ),
     ];
-    for case in cases {
-        let name = case.name.clone();
-        run(case, Style::SOUND, 500).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-    }
+    assert_agree(cases, 500);
 }

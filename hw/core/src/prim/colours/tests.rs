@@ -4,16 +4,27 @@ use stroma_verilate::{Bench, SplitMix64};
 
 use super::Colours;
 use crate::testing::{read, verilated};
-use crate::verilog::Style;
-use crate::verilog::differential::{differential, run};
+use crate::verilog::differential::{assert_agree, differential};
 
 const W: usize = 2;
 const MOST: usize = (1 << W) - 1;
+const ARRIVALS: [Arrival; 5] =
+    [Arrival::Nobody, Arrival::AtOnce, Arrival::Takes, Arrival::Late, Arrival::Never];
 
-/// What happens in a cycle: one enters; which of those inside leaves, counted from the oldest; `drain`.
+/// How one comes in: in the cycle in which it takes its colour, or later, or never.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Arrival {
+    Nobody,
+    AtOnce,
+    Takes,
+    Late,
+    Never,
+}
+
+/// What happens in a cycle: who arrives; which of those inside leaves, counted from the oldest; `drain`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Events {
-    enters: bool,
+    arrival: Arrival,
     leaves: Option<usize>,
     drain: bool,
 }
@@ -23,6 +34,8 @@ struct Events {
 struct Twin {
     colour: bool,
     inside: VecDeque<(u32, bool)>,
+    /// Has taken its colour, and has not entered.
+    outside: Option<(u32, bool)>,
     born: u32,
     awaited: Option<Vec<u32>>,
 }
@@ -33,12 +46,33 @@ impl Twin {
         [self.colour, self.awaited.as_ref().is_some_and(Vec::is_empty), !self.inside.is_empty()]
     }
 
-    /// May this happen? Nobody leaves who is not inside, and no more of a colour come than are counted.
+    /// One of the colour before this one has not entered.
+    fn is_pending(&self) -> bool {
+        self.outside.is_some_and(|(_, colour)| colour != self.colour)
+    }
+
+    /// The colour of who enters.
+    fn entering(&self, arrival: Arrival) -> Option<bool> {
+        match arrival {
+            Arrival::AtOnce => Some(self.colour),
+            Arrival::Late => self.outside.map(|(_, colour)| colour),
+            Arrival::Nobody | Arrival::Takes | Arrival::Never => None,
+        }
+    }
+
+    /// May this happen? Nobody leaves who is not inside, one waits outside, and no more of a colour come than are counted.
     fn allows(&self, events: Events) -> bool {
-        let alike = self.inside.iter().filter(|(_, colour)| *colour == self.colour).count();
-        let room = !events.enters || alike < MOST;
+        let entering = self.entering(events.arrival);
+        let is_room_outside = match events.arrival {
+            Arrival::Takes => self.outside.is_none(),
+            Arrival::Late | Arrival::Never => self.outside.is_some(),
+            Arrival::Nobody | Arrival::AtOnce => true,
+        };
+        let alike = |of| self.inside.iter().filter(|(_, colour)| *colour == of).count();
+        let is_room = entering.is_none_or(|colour| alike(colour) < MOST);
         // Who enters is behind those inside, and may leave at once.
-        room && events.leaves.is_none_or(|at| at < self.inside.len() + usize::from(events.enters))
+        let count = self.inside.len() + usize::from(entering.is_some());
+        is_room_outside && is_room && events.leaves.is_none_or(|at| at < count)
     }
 
     /// One clock edge; the colour of who left.
@@ -47,17 +81,25 @@ impl Twin {
         if is_free {
             self.awaited = None;
         }
-        if events.enters {
-            self.inside.push_back((self.born, self.colour));
-            self.born += 1;
+        let newcomer = (self.born, self.colour);
+        self.born += 1;
+        let mut gone = None;
+        match events.arrival {
+            Arrival::Nobody => {}
+            Arrival::AtOnce => self.inside.push_back(newcomer),
+            Arrival::Takes => self.outside = Some(newcomer),
+            Arrival::Late => self.inside.extend(self.outside.take()),
+            Arrival::Never => gone = self.outside.take(),
         }
         if events.drain && is_free {
-            self.awaited = Some(self.inside.iter().map(|(name, _)| *name).collect());
+            self.awaited = Some(self.inside.iter().chain(&self.outside).map(|(name, _)| *name).collect());
             self.colour = !self.colour;
         }
         let left = events.leaves.and_then(|at| self.inside.remove(at));
-        if let (Some((name, _)), Some(awaited)) = (left, &mut self.awaited) {
-            awaited.retain(|other| *other != name);
+        for (name, _) in left.into_iter().chain(gone) {
+            if let Some(awaited) = &mut self.awaited {
+                awaited.retain(|other| *other != name);
+            }
         }
         left.is_some_and(|(_, colour)| colour)
     }
@@ -95,7 +137,9 @@ impl Rig {
         let mut next = self.twin.clone();
         let leaves_colour = next.step(events);
         let inputs = [
-            ("enters", events.enters),
+            ("enters", self.twin.entering(events.arrival).is_some()),
+            ("enters_colour", self.twin.entering(events.arrival).unwrap_or_default()),
+            ("pending", self.twin.is_pending()),
             ("leaves", events.leaves.is_some()),
             ("leaves_colour", leaves_colour),
             ("drain", events.drain),
@@ -107,6 +151,8 @@ impl Rig {
         self.compare(events);
         self.tick();
         self.twin = next;
+        self.set("pending", self.twin.is_pending());
+        self.bench.model_mut().eval();
         self.compare(events);
     }
 
@@ -116,21 +162,21 @@ impl Rig {
     }
 }
 
-/// All that can happen in a cycle while at most two are inside.
-fn every_event() -> Vec<Events> {
+/// All that can happen in a cycle while at most two are inside, and come in these ways.
+fn every_event(arrivals: &[Arrival]) -> Vec<Events> {
     let mut all = Vec::new();
-    for enters in [false, true] {
+    for &arrival in arrivals {
         for leaves in [None, Some(0), Some(1)] {
             for drain in [false, true] {
-                all.push(Events { enters, leaves, drain });
+                all.push(Events { arrival, leaves, drain });
             }
         }
     }
     all
 }
 
-/// Runs every sequence of `depth` cycles that begins with `path`.
-fn explore(rig: &mut Rig, path: &mut Vec<Events>, depth: usize) -> u64 {
+/// Runs every sequence of `depth` of these events that begins with `path`.
+fn explore(rig: &mut Rig, every: &[Events], path: &mut Vec<Events>, depth: usize) -> u64 {
     if path.len() == depth {
         rig.reset();
         for events in path.iter() {
@@ -143,10 +189,10 @@ fn explore(rig: &mut Rig, path: &mut Vec<Events>, depth: usize) -> u64 {
         twin.step(*events);
     }
     let mut count = 0;
-    for events in every_event() {
+    for &events in every {
         if twin.allows(events) {
             path.push(events);
-            count += explore(rig, path, depth);
+            count += explore(rig, every, path, depth);
             path.pop();
         }
     }
@@ -155,7 +201,15 @@ fn explore(rig: &mut Rig, path: &mut Vec<Events>, depth: usize) -> u64 {
 
 #[test]
 fn every_sequence_of_five_cycles_agrees_with_the_twin() {
-    let count = explore(&mut Rig::new(), &mut Vec::new(), 5);
+    let every = every_event(&[Arrival::Nobody, Arrival::AtOnce]);
+    let count = explore(&mut Rig::new(), &every, &mut Vec::new(), 5);
+    assert!(count > 10_000, "{count} sequences");
+}
+
+#[test]
+fn every_sequence_of_four_cycles_agrees_with_the_twin_though_some_come_late_or_never() {
+    let every = every_event(&ARRIVALS);
+    let count = explore(&mut Rig::new(), &every, &mut Vec::new(), 4);
     assert!(count > 10_000, "{count} sequences");
 }
 
@@ -167,8 +221,9 @@ fn long_runs_agree_with_the_twin() {
     for cycle in 0..20_000_u64 {
         // Full for a while, then empty for a while.
         let flood = 20 + 60 * (cycle / 50 % 2);
+        let arrival = usize::try_from(1 + rng.below(4)).expect("small");
         let events = Events {
-            enters: rng.below(100) < flood,
+            arrival: if rng.below(100) < flood { ARRIVALS[arrival] } else { Arrival::Nobody },
             leaves: (rng.below(100) < 50).then(|| usize::try_from(rng.below(4)).expect("small")),
             drain: rng.below(8) == 0,
         };
@@ -180,8 +235,8 @@ fn long_runs_agree_with_the_twin() {
     assert!(answers > 500, "{answers} answers");
 }
 
-const NOTHING: Events = Events { enters: false, leaves: None, drain: false };
-const ENTERS: Events = Events { enters: true, ..NOTHING };
+const NOTHING: Events = Events { arrival: Arrival::Nobody, leaves: None, drain: false };
+const ENTERS: Events = Events { arrival: Arrival::AtOnce, ..NOTHING };
 const LEAVES: Events = Events { leaves: Some(0), ..NOTHING };
 const DRAIN: Events = Events { drain: true, ..NOTHING };
 
@@ -206,7 +261,7 @@ fn who_comes_later_does_not_hold_the_answer_up() {
     let mut rig = Rig::new();
     rig.reset();
     rig.step(ENTERS);
-    rig.step(Events { enters: true, ..DRAIN });
+    rig.step(Events { arrival: Arrival::AtOnce, ..DRAIN });
     rig.step(ENTERS);
     rig.step(LEAVES);
     assert!(!rig.drained(), "who entered with the drain is awaited");
@@ -215,11 +270,24 @@ fn who_comes_later_does_not_hold_the_answer_up() {
 }
 
 #[test]
+fn who_took_its_colour_before_the_drain_is_awaited_before_it_enters() {
+    let mut rig = Rig::new();
+    rig.reset();
+    rig.step(Events { arrival: Arrival::Takes, ..DRAIN });
+    rig.step(NOTHING);
+    assert!(!rig.drained(), "it is outside");
+    rig.step(Events { arrival: Arrival::Late, ..NOTHING });
+    assert!(!rig.drained(), "it is inside");
+    rig.step(LEAVES);
+    assert!(rig.drained());
+}
+
+#[test]
 fn recovers_from_reset() {
     let mut rig = Rig::new();
     rig.reset();
     rig.step(ENTERS);
-    rig.step(Events { enters: true, ..DRAIN });
+    rig.step(Events { arrival: Arrival::AtOnce, ..DRAIN });
     rig.step(ENTERS);
     rig.reset();
     rig.step(NOTHING);
@@ -229,7 +297,11 @@ fn recovers_from_reset() {
 
 #[test]
 fn rust_and_verilog_agree() {
-    let case =
-        differential!("colours", Colours::<3>::default, clock, [reset, enters, leaves, leaves_colour, drain]);
-    run(case, Style::SOUND, 500).verdict().unwrap_or_else(|found| panic!("{found}"));
+    let case = differential!(
+        "colours",
+        Colours::<3>::default,
+        clock,
+        [reset, enters, enters_colour, pending, leaves, leaves_colour, drain]
+    );
+    assert_agree([case], 500);
 }

@@ -3,8 +3,7 @@ use stroma_verilate::{Pause, SplitMix64};
 use super::{Narrow, Wide};
 use crate::stream::{Beat, beats};
 use crate::testing::{Follower, collect, push, read, stalls, verilated};
-use crate::verilog::Style;
-use crate::verilog::differential::{differential, run};
+use crate::verilog::differential::{assert_agree, differential};
 
 /// The words of a packet.
 fn words(bytes: &[u8]) -> Vec<Wide> {
@@ -83,6 +82,6 @@ fn rust_and_verilog_agree() {
     let wide =
         differential!("narrow_512", Narrow::<512>::default, clock, [sink.payload, sink.valid, source.ready]);
     for case in [narrow, wide] {
-        run(case, Style::SOUND, 500).verdict().unwrap_or_else(|found| panic!("{found}"));
+        assert_agree([case], 500);
     }
 }

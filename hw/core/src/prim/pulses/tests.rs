@@ -2,8 +2,7 @@ use stroma_verilate::SplitMix64;
 
 use super::Pulses;
 use crate::testing::verilated;
-use crate::verilog::Style;
-use crate::verilog::differential::{differential, run};
+use crate::verilog::differential::{assert_agree, differential};
 
 #[test]
 fn every_pulse_is_given_once_as_soon_as_it_can_be() {
@@ -49,5 +48,5 @@ fn recovers_from_reset() {
 #[test]
 fn rust_and_verilog_agree() {
     let case = differential!("pulses", Pulses::<3>::default, clock, [reset, happens]);
-    run(case, Style::SOUND, 500).verdict().unwrap_or_else(|found| panic!("{found}"));
+    assert_agree([case], 500);
 }

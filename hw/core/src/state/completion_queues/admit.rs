@@ -2,11 +2,13 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::completion_queue::{CQ_LOG_MAX, CQ_LOG_MIN};
-use stroma_abi::desc::{CommandStatus, CompletionQueue, Cqe, Verb};
+use stroma_abi::desc::{CommandStatus, CompletionQueue, Cqe, RING_ALIGN_LOG, Verb};
 
 use super::table::QueueRow;
 use crate::constant::number;
 use crate::state::command::{ObjectCommand, ObjectReply};
+
+const _: () = assert!(RING_ALIGN_LOG == 12, "a ring's address has 52 bits and twelve zeroes");
 
 block! {
     /// Judges a command. Logic only.
@@ -84,7 +86,7 @@ impl<const PAGES: usize> Logic for Admit<PAGES> {
         self.last_at.next = (self.entry.val() << self.log.val().get_bits::<5>(0)) - 1;
         self.last_page.next =
             bit_cast::<53, 64>(self.base.val() >> 12) + bit_cast::<53, 32>(self.last_at.val() >> 12);
-        self.is_base_bad.next = self.base.val().get_bits::<12>(0).any()
+        self.is_base_bad.next = self.base.val().get_bits::<RING_ALIGN_LOG>(0).any()
             | (!self.is_log_bad.val() & self.last_page.val().get_bit(52));
 
         self.status.next = self.done.val();

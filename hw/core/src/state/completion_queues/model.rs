@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stroma_abi::Qpn;
 use stroma_abi::desc::completion_queue::{CQ_LOG_MAX, CQ_LOG_MIN};
 use stroma_abi::desc::mailbox::BODY_LEN;
-use stroma_abi::desc::{CommandStatus, CompletionQueue, Cqe, Event, Status, Verb, phase};
+use stroma_abi::desc::{CommandStatus, CompletionQueue, Cqe, Event, RING_ALIGN, Status, Verb, phase};
 
 use crate::host::work::{CqDoorbell, Done, EntryWrite, EventRecord, QpError};
 use crate::pack::Packed;
@@ -188,7 +188,8 @@ impl Queues {
         let field = |field: stroma_abi::Field| Some((CommandStatus::BadField, field.byte as u64));
         let is_log_good = (CQ_LOG_MIN..=CQ_LOG_MAX).contains(&usize::from(asked.log));
         let bytes = || (Cqe::LEN as u64) << asked.log;
-        if !asked.base.is_multiple_of(4096) || (is_log_good && asked.base.checked_add(bytes() - 1).is_none())
+        if !asked.base.is_multiple_of(RING_ALIGN)
+            || (is_log_good && asked.base.checked_add(bytes() - 1).is_none())
         {
             field(CompletionQueue::BASE)
         } else if !is_log_good {

@@ -11,8 +11,8 @@ use super::{CompletionQueues, admit, answer, complete, consume, decide, deliver,
 use crate::host::work::{CqDoorbell, Done};
 use crate::state::command::ObjectCommand;
 use crate::testing::{noise, settle};
-use crate::verilog::differential::{differential, run};
-use crate::verilog::{Style, emit};
+use crate::verilog::differential::{assert_agree, differential};
+use crate::verilog::emit;
 
 /// A completion for one of the queues, or for one that cannot exist; failed or solicited now and then.
 fn any_done(rig: &mut Rig) -> Done {
@@ -291,10 +291,7 @@ fn rust_and_verilog_agree() {
             ]
         ),
     ];
-    for case in cases {
-        let name = case.name.clone();
-        run(case, Style::SOUND, 300).verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-    }
+    assert_agree(cases, 300);
 }
 
 #[test]

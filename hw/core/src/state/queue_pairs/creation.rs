@@ -3,7 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_abi::Field;
 use stroma_abi::desc::queue_pair::{QUEUE_LOG_MAX, QUEUE_LOG_MIN};
-use stroma_abi::desc::{QueuePair, QueuePairKind};
+use stroma_abi::desc::{QueuePair, QueuePairKind, RING_ALIGN_LOG};
 
 use super::attributes::set_by_creation;
 use crate::constant::number;
@@ -113,10 +113,10 @@ impl<const CQS: usize, const PAGES: usize> Logic for Creation<CQS, PAGES> {
         self.bad[5].next = (self.page.val() >> self.page_log.val()).any();
         self.bad[6].next = self.body.val().get_bit(self.has_srq_at.val().index());
         // A ring may end where the addresses do, but not go on at 0.
-        self.bad[7].next = bit_cast::<12, 64>(self.send_base.val()).any()
+        self.bad[7].next = bit_cast::<RING_ALIGN_LOG, 64>(self.send_base.val()).any()
             | (self.send_end.val().get_bit(64) & bit_cast::<64, 65>(self.send_end.val()).any());
         self.bad[8].next = self.receive_log.val().any()
-            & (bit_cast::<12, 64>(self.receive_base.val()).any()
+            & (bit_cast::<RING_ALIGN_LOG, 64>(self.receive_base.val()).any()
                 | (self.receive_end.val().get_bit(64) & bit_cast::<64, 65>(self.receive_end.val()).any()));
 
         self.found.next = false;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigUint;
 use stroma_abi::desc::queue_pair::{attribute, transition};
-use stroma_abi::desc::{CommandStatus, Event, QueuePair, QueuePairKind, QueuePairState, Verb};
+use stroma_abi::desc::{CommandStatus, Event, QueuePair, QueuePairKind, QueuePairState, RING_ALIGN, Verb};
 
 use super::super::command::{ObjectCommand, ObjectReply};
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
@@ -63,7 +63,7 @@ fn state_of(queue_pair: &QueuePair) -> QueuePairState {
 
 /// A ring of `bytes` from `base` on: does it begin with a page, and end at the last address or before?
 fn is_ring(base: u64, bytes: u64) -> bool {
-    base.is_multiple_of(4096) && u128::from(base) + u128::from(bytes) <= 1 << 64
+    base.is_multiple_of(RING_ALIGN) && u128::from(base) + u128::from(bytes) <= 1 << 64
 }
 
 impl Owner {

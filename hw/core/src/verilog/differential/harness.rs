@@ -6,7 +6,7 @@ use rust_hdl::core::atom::{Atom, AtomKind};
 use rust_hdl::core::probe::Probe;
 use rust_hdl::core::simulate::simulate;
 use rust_hdl::prelude::Block;
-use stroma_verilate::{Model, SplitMix64, Verilog};
+use stroma_verilate::{Model, SplitMix64, Verilog, bundle};
 
 use crate::pack::Packed;
 use crate::verilog::{EmitError, Rtl, Style, emit_as};
@@ -108,24 +108,60 @@ impl Case {
             name,
         }
     }
+
+    fn design(&self, style: Style) -> Verilog {
+        let rtl = (self.emit)(style).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        // A wrong emitter is to be found by what its text does, so Verilator may not refuse the text for its widths.
+        let leniency = if style == Style::SOUND { "" } else { "/* verilator lint_off WIDTH */\n" };
+        Verilog::new(format!("{leniency}{}", rtl.text), &rtl.manifest()).expect("our own manifest parses")
+    }
+
+    fn compare(self, mut model: Model, vectors: usize) -> Report {
+        let runner = self.runner;
+        // RustHDL's blocks are large: simulate on a stack that holds them.
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(1 << 28);
+            let thread =
+                thread.spawn_scoped(scope, || runner(&mut model, vectors)).expect("a thread can be started");
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
 }
 
 /// Emits a case in the given style, verilates it and compares.
 pub(crate) fn run(case: Case, style: Style, vectors: usize) -> Report {
-    let rtl = (case.emit)(style).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    // A wrong emitter is to be found by what its text does, so Verilator may not refuse the text for its widths.
-    let leniency = if style == Style::SOUND { "" } else { "/* verilator lint_off WIDTH */\n" };
-    let design =
-        Verilog::new(format!("{leniency}{}", rtl.text), &rtl.manifest()).expect("our own manifest parses");
-    let mut model = Model::load(&design).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    let runner = case.runner;
-    // RustHDL's blocks are large: simulate on a stack that holds them.
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(1 << 28);
-        let thread =
-            thread.spawn_scoped(scope, || runner(&mut model, vectors)).expect("a thread can be started");
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    let model = load(&case.design(style), &case.name);
+    case.compare(model, vectors)
+}
+
+/// Fails on the first case in which Rust and Verilog differ; gives the sum of all. Several cases share one model,
+/// because building C++ costs seconds a model and almost nothing a block.
+pub(crate) fn assert_agree(cases: impl IntoIterator<Item = Case>, vectors: usize) -> Report {
+    let cases: Vec<Case> = cases.into_iter().collect();
+    let designs: Vec<(String, Verilog)> =
+        (0..).zip(&cases).map(|(at, case)| (format!("case_{at}"), case.design(Style::SOUND))).collect();
+    let members: Vec<(&str, &Verilog)> =
+        designs.iter().map(|(member, design)| (member.as_str(), design)).collect();
+    let whole = (cases.len() > 1).then(|| {
+        let name = format!("{}_and_others", cases[0].name);
+        bundle(&name, &members).unwrap_or_else(|error| panic!("{name}: {error}"))
+    });
+    let mut total = Report::default();
+    for (case, (member, design)) in cases.into_iter().zip(&members) {
+        let name = case.name.clone();
+        let model = match &whole {
+            Some(whole) => load(whole, &name).view(member).unwrap_or_else(|error| panic!("{name}: {error}")),
+            None => load(design, &name),
+        };
+        let report = case.compare(model, vectors);
+        report.verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
+        total.add(report);
+    }
+    total
+}
+
+fn load(design: &Verilog, name: &str) -> Model {
+    Model::load(design).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn compare<B: Block>(

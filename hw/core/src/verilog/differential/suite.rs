@@ -1,6 +1,7 @@
 //! The suite itself, and the proof that it can fail.
 
-use super::{Report, arithmetic, control, one_bit, run, sequential};
+use super::harness::run;
+use super::{arithmetic, assert_agree, control, one_bit, sequential};
 use crate::verilog::Style;
 
 /// Random vectors for each block.
@@ -8,14 +9,8 @@ const VECTORS: usize = 500;
 
 #[test]
 fn rust_and_verilog_agree_on_every_shape() {
-    let mut total = Report::default();
     let cases = [one_bit::cases(), arithmetic::cases(), control::cases(), sequential::cases()];
-    for case in cases.into_iter().flatten() {
-        let name = case.name.clone();
-        let report = run(case, Style::SOUND, VECTORS);
-        report.verdict().unwrap_or_else(|found| panic!("{name}: {found}"));
-        total.add(report);
-    }
+    let total = assert_agree(cases.into_iter().flatten(), VECTORS);
     println!(
         "{} shapes, {} comparisons, {} mismatches",
         total.shapes,
