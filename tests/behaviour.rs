@@ -45,7 +45,11 @@ const ALLOWED: &[Row] = &[
     ),
     row("stroma_hw::pack::Packed", "card/network.rs", "how that record lies at the pins"),
     row("stroma_hw::stream", "card/network.rs", "how its payload does"),
-    row("stroma_abi::wire::Ethernet", "link", "whom a frame is for, what it holds: pause frames and ECN marks"),
+    row(
+        "stroma_abi::wire::Ethernet",
+        "link",
+        "whom a frame is for, what it holds: pause frames and ECN marks",
+    ),
     row("stroma_abi::wire::Tag", "link", "the priority that a pause is for"),
     row("stroma_abi::wire::Mac", "link", "where pause frames go"),
     row("stroma_abi::wire::ethernet::ethertype", "link", "which frames are pause frames, which carry IP"),
