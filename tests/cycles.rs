@@ -34,7 +34,11 @@ fn a_single_request_takes_as_long_as_promised() {
     let trace = rig.world(|world| world.card(0).take_trace());
     let (stores, reads) = (when(&trace, is_store), when(&trace, |event| matches!(event, Event::Read { .. })));
     let beats = when(&trace, |event| matches!(event, Event::Data { .. }));
-    assert_eq!((stores.len(), reads.len(), beats.len()), (1, 2, 2), "a doorbell; WQE and bytes; bytes and CQE");
+    assert_eq!(
+        (stores.len(), reads.len(), beats.len()),
+        (1, 2, 2),
+        "a doorbell; WQE and bytes; bytes and CQE"
+    );
     assert_eq!(reads[0] - stores[0], 10, "from the doorbell to the fetch of its WQE");
     assert_eq!(beats[1] - beats[0], 6, "from the last data to the CQE");
 
