@@ -1,5 +1,6 @@
 //! What the whole-card stories share: recorded frames, cards of both profiles, and patterns of pauses.
 
+pub mod latency;
 pub mod rig;
 pub mod wiring;
 

@@ -5,8 +5,8 @@ use std::time::Instant;
 use stroma_abi::desc::{Body, Region, Sge, Status, WorkOp, WqeHead};
 use stroma_sim::World;
 use stroma_sim::host::attach::Event;
-use stroma_sim::host::bars::Access;
 use stroma_sim::host::timing::Timing;
+use stroma_tests::latency::Latency;
 use stroma_tests::rig::{Completions, Queue, Rig, head, pieces, status};
 use stroma_top::Profile;
 use stroma_verilate::{Options, SplitMix64};
@@ -117,42 +117,14 @@ fn nops(report: &mut Report, queues: u32) {
     report.add(&format!("nop.rate.64B.qp{queues}"), Metric::Rate, rate, PROFILE);
 }
 
-/// Single requests on an idle card, from pin to pin.
+/// Single requests on an idle card.
 fn latencies(report: &mut Report) {
-    let mut rig = Rig::new(PROFILE);
-    let mut completions = rig.completions(0, 8, 0);
-    let mut queue = rig.queue(1, &completions, PD);
-    let buffer = rig.buffer(8192);
-    let key = rig.region(1, &Rig::direct(&buffer, 0, PD));
-    let at = |trace: &Trace, wanted: &dyn Fn(&Event) -> bool| {
-        trace.iter().find(|(_, event)| wanted(event)).expect("it happened").0
-    };
-    let store = |event: &Event| matches!(event, Event::Bar(Access::Store { .. }));
-
-    start_trace(&rig);
-    let list = [Sge { address: 0, local_key: key, length: 64 }];
-    queue.put(WqeHead { remote: 4096, key, ..head(WorkOp::Gather) }, pieces(&list));
-    rig.doorbell(&queue);
-    await_all(&rig, &mut completions, 1);
-    let fetched = trace(&rig);
-    let first_read = at(&fetched, &|event| matches!(event, Event::Read { .. }));
-    report.add("card.doorbell_to_dma", Metric::Cycles, number(first_read - at(&fetched, &store)), PROFILE);
-    let beats: Vec<u64> = fetched
-        .iter()
-        .filter(|(_, event)| matches!(event, Event::Data { .. }))
-        .map(|(cycle, _)| *cycle)
-        .collect();
-    let [data, cqe] = beats[..] else { panic!("one beat of data and one of the completion, not {beats:?}") };
-    report.add("card.data_to_cqe", Metric::Cycles, number(cqe - data), PROFILE);
-
-    start_trace(&rig);
-    let wqe = queue.put(WqeHead { remote: 4096, key, ..head(WorkOp::Gather) }, Body::Inline(&[7; 64]));
-    rig.push(&queue, 0, &wqe, 0..wqe.len() / 8);
-    await_all(&rig, &mut completions, 1);
-    let pushed = trace(&rig);
-    let commit = pushed.iter().rfind(|(_, event)| store(event)).expect("a commit").0;
-    let first_write = at(&pushed, &|event| matches!(event, Event::Write { .. }));
-    report.add("card.push_to_dma", Metric::Cycles, number(first_write - commit), PROFILE);
+    let Latency { doorbell_to_dma, data_to_cqe, push_to_dma } = Latency::measure(PROFILE);
+    for (name, cycles) in
+        [("doorbell_to_dma", doorbell_to_dma), ("data_to_cqe", data_to_cqe), ("push_to_dma", push_to_dma)]
+    {
+        report.add(&format!("card.{name}"), Metric::Cycles, number(cycles), PROFILE);
+    }
 }
 
 /// Copies of 4 KiB from random places of 64 MiB, with small pages and with large ones.
