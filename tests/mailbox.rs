@@ -44,6 +44,13 @@ fn unknown_kinds_and_verbs(profile: Profile) {
             assert_eq!(says(&rig, verb, *kind, 3, 0, &[]), (NoObject, 0), "{verb:?} {kind:?}");
         }
     }
+    // One rule for all: beyond the table there is nothing to be found, and the mask is looked at before the body.
+    for (kind, _) in ObjectKind::ALL {
+        for verb in [Verb::Query, Verb::Destroy] {
+            assert_eq!(says(&rig, verb, *kind, 1 << 20, 0, &[]), (NoObject, 0), "{verb:?} {kind:?}");
+        }
+        assert_eq!(says(&rig, Verb::Create, *kind, 3, 1, &[0xff; BODY_LEN]), (BadAttribute, 0), "{kind:?}");
+    }
     assert_eq!(says(&rig, Verb::Modify, ObjectKind::QueuePair, 3, attribute::STATE, &[]), (NoObject, 0));
     for kind in [ObjectKind::CompletionQueue, ObjectKind::Region] {
         assert_eq!(says(&rig, Verb::Modify, kind, 3, 0, &[]), (UnknownVerb, 0), "{kind:?}");

@@ -59,7 +59,7 @@ impl Engine {
             ObjectKind::Region => self.regions.contains_key(&number),
         };
         match (verb, exists) {
-            _ if number >= 8 => Err((CommandStatus::OutOfRange, 0)),
+            (Verb::Create, _) if number >= 8 => Err((CommandStatus::OutOfRange, 0)),
             (Verb::Create, true) => Err((CommandStatus::Exists, 0)),
             (Verb::Create, false) => self.create(kind, number, body),
             (_, false) => Err((CommandStatus::NoObject, 0)),

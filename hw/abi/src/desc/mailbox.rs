@@ -80,7 +80,9 @@ codes! {
 }
 
 codes! {
-    /// How a command ended. Any but `Done` has changed nothing.
+    /// How a command ended. Any but `Done` has changed nothing. Of several causes the first told is: `UnknownKind`,
+    /// `UnknownVerb`, `OutOfRange` (create alone), `NoObject` or `Exists`, `BadAttribute` (create), then the fields in
+    /// their order.
     CommandStatus: u16 {
         0 Done         "Carried out.";
         1 UnknownKind  "There is no such kind of object.";

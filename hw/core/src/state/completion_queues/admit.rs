@@ -93,12 +93,14 @@ impl<const PAGES: usize> Logic for Admit<PAGES> {
         self.field.next = 0.into();
         if !self.creates.val() & !self.queries.val() & !self.destroys.val() {
             self.status.next = self.unknown_verb.val();
-        } else if self.is_beyond.val() {
-            self.status.next = self.out_of_range.val();
-        } else if !self.creates.val() & !self.row.val().exists {
+        } else if !self.creates.val() & (self.is_beyond.val() | !self.row.val().exists) {
             self.status.next = self.no_object.val();
+        } else if self.creates.val() & self.is_beyond.val() {
+            self.status.next = self.out_of_range.val();
         } else if self.creates.val() & self.row.val().exists {
             self.status.next = self.present.val();
+        } else if self.creates.val() & self.command.val().attributes.any() {
+            self.status.next = self.bad_attribute.val();
         } else if self.creates.val() & self.is_base_bad.val() {
             self.status.next = self.bad_field.val();
             self.field.next = self.base_byte.val();
@@ -108,8 +110,6 @@ impl<const PAGES: usize> Logic for Admit<PAGES> {
         } else if self.creates.val() & self.above_page.val().any() {
             self.status.next = self.bad_field.val();
             self.field.next = self.page_byte.val();
-        } else if self.creates.val() & self.command.val().attributes.any() {
-            self.status.next = self.bad_attribute.val();
         }
         self.is_done.next = self.status.val() == self.done.val();
         self.changes.next = self.is_done.val() & !self.queries.val();

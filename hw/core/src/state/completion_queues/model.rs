@@ -158,7 +158,7 @@ impl Queues {
         let verb = Verb::from_code(u8::try_from(u64::from(command.verb)).expect("eight bits"));
         let judged = match (verb, self.rows.get(&number)) {
             (None | Some(Verb::Modify), _) => Err((CommandStatus::UnknownVerb, 0)),
-            _ if number >= self.capacity => Err((CommandStatus::OutOfRange, 0)),
+            (Some(Verb::Create), _) if number >= self.capacity => Err((CommandStatus::OutOfRange, 0)),
             (Some(Verb::Create), Some(_)) => Err((CommandStatus::Exists, 0)),
             (Some(Verb::Create), None) => {
                 let asked = CompletionQueue::parse(&body).expect("a body is long enough");
@@ -188,7 +188,9 @@ impl Queues {
         let field = |field: stroma_abi::Field| Some((CommandStatus::BadField, field.byte as u64));
         let is_log_good = (CQ_LOG_MIN..=CQ_LOG_MAX).contains(&usize::from(asked.log));
         let bytes = || (Cqe::LEN as u64) << asked.log;
-        if !asked.base.is_multiple_of(RING_ALIGN)
+        if attributes != 0 {
+            Some((CommandStatus::BadAttribute, 0))
+        } else if !asked.base.is_multiple_of(RING_ALIGN)
             || (is_log_good && asked.base.checked_add(bytes() - 1).is_none())
         {
             field(CompletionQueue::BASE)
@@ -197,7 +199,7 @@ impl Queues {
         } else if u64::from(asked.page) >= self.pages {
             field(CompletionQueue::PAGE)
         } else {
-            (attributes != 0).then_some((CommandStatus::BadAttribute, 0))
+            None
         }
     }
 }
