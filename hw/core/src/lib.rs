@@ -28,6 +28,7 @@ pub mod prim;
 pub mod rx;
 pub mod state;
 pub mod stream;
+pub mod transport;
 pub mod tx;
 pub mod verilog;
 

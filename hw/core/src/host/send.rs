@@ -146,6 +146,10 @@ impl<const QPS: usize> Logic for Send<QPS> {
         self.jobs.sink.payload.next.kind = self.desk.held_row.val().kind;
         self.jobs.sink.payload.next.pd = self.desk.held_row.val().pd;
         self.jobs.sink.payload.next.cq = self.desk.held_row.val().cq;
+        self.jobs.sink.payload.next.path_mtu = self.desk.held_row.val().path_mtu;
+        self.jobs.sink.payload.next.send_psn = self.desk.held_row.val().send_psn;
+        self.jobs.sink.payload.next.reads_out = self.desk.held_row.val().reads_out;
+        self.jobs.sink.payload.next.timeout = self.desk.held_row.val().timeout;
         StreamSource::<Job>::link(&mut self.job, &mut self.jobs.source);
 
         // Whoever has changed a queue pair's row asks for `drain`: a job under the old row has the old colour, because an

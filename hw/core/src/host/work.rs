@@ -81,6 +81,14 @@ record! {
         pub base: Bits<52>,
         /// Cycles that a KiB takes at least, in 1/256; 0: no limit.
         pub pace: Bits<24>,
+        /// Code of the path MTU: 1 to 5, `128 << code` bytes.
+        pub path_mtu: Bits<3>,
+        /// PSN of the first request ever sent.
+        pub send_psn: Bits<24>,
+        /// READs to have in flight.
+        pub reads_out: Bits<5>,
+        /// Code of the wait for an answer; 0: for ever.
+        pub timeout: Bits<5>,
     }
 }
 
@@ -91,6 +99,8 @@ record! {
         pub qpn: Bits<24>,
         /// Its queues begin anew with index 0; otherwise work that waited may go on.
         pub resets: Bit,
+        /// It sends and answers nothing from now on, until it resets.
+        pub stops: Bit,
     }
 }
 
@@ -115,6 +125,14 @@ record! {
         pub pd: Bits<16>,
         /// CQ of its send queue.
         pub cq: Bits<24>,
+        /// Code of the path MTU: 1 to 5, `128 << code` bytes.
+        pub path_mtu: Bits<3>,
+        /// PSN of the first request ever sent.
+        pub send_psn: Bits<24>,
+        /// READs to have in flight.
+        pub reads_out: Bits<5>,
+        /// Code of the wait for an answer; 0: for ever.
+        pub timeout: Bits<5>,
     }
 }
 
@@ -175,10 +193,18 @@ record! {
         pub sge_count: Bits<5>,
         /// Bytes of the payload.
         pub length: Bits<32>,
-        /// GATHER: where to; SCATTER: where from.
+        /// GATHER: where to; SCATTER: where from; WRITE, READ: where at the peer.
         pub remote: Bits<64>,
-        /// The `L_Key` of that place.
+        /// The `L_Key` of that place; WRITE, READ: its `R_Key`.
         pub key: Bits<32>,
+        /// Code of the path MTU: 1 to 5, `128 << code` bytes.
+        pub path_mtu: Bits<3>,
+        /// PSN of the first request ever sent.
+        pub send_psn: Bits<24>,
+        /// READs to have in flight.
+        pub reads_out: Bits<5>,
+        /// Code of the wait for an answer; 0: for ever.
+        pub timeout: Bits<5>,
     }
 }
 

@@ -200,6 +200,7 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         self.change.valid.next = self.changes.val() | self.failures.change.valid.val();
         self.change.payload.next.qpn = bit_cast::<24, 32>(self.object.q.val());
         self.change.payload.next.resets = self.verdict.q.val().resets;
+        self.change.payload.next.stops = false;
         if self.failures.change.valid.val() {
             self.change.payload.next = self.failures.change.payload.val();
         }

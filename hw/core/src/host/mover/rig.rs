@@ -147,7 +147,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
 
     /// A queue pair begins anew, or is changed otherwise.
     pub(super) fn change(&mut self, qpn: u32, resets: bool) {
-        push(&mut self.bench, self.change, &[QpChange { qpn: u64::from(qpn).into(), resets }]);
+        push(&mut self.bench, self.change, &[QpChange { qpn: u64::from(qpn).into(), resets, stops: false }]);
         if resets {
             self.twin.failed.remove(&qpn);
         }

@@ -185,5 +185,9 @@ impl Logic for Judge {
             self.work.next.remote = 0.into();
             self.work.next.key = 0.into();
         }
+        self.work.next.path_mtu = self.job.val().path_mtu;
+        self.work.next.send_psn = self.job.val().send_psn;
+        self.work.next.reads_out = self.job.val().reads_out;
+        self.work.next.timeout = self.job.val().timeout;
     }
 }

@@ -29,7 +29,16 @@ pub struct Outcome {
 #[must_use]
 pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
     assert_eq!(job.units.index(), units.len(), "a job has the units it says");
-    let base = Work { qpn: job.qpn, cq: job.cq, pd: job.pd, ..Work::default() };
+    let base = Work {
+        qpn: job.qpn,
+        cq: job.cq,
+        pd: job.pd,
+        path_mtu: job.path_mtu,
+        send_psn: job.send_psn,
+        reads_out: job.reads_out,
+        timeout: job.timeout,
+        ..Work::default()
+    };
     let (mut works, mut sent, mut bytes) = (Vec::new(), Vec::new(), 0_u32);
     let (mut at, mut spoilt) = (0, job.flush);
     if failed {

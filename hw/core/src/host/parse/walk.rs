@@ -88,6 +88,10 @@ impl Logic for Walk {
             self.work.payload.next.qpn = self.held.q.val().qpn;
             self.work.payload.next.cq = self.held.q.val().cq;
             self.work.payload.next.pd = self.held.q.val().pd;
+            self.work.payload.next.path_mtu = self.held.q.val().path_mtu;
+            self.work.payload.next.send_psn = self.held.q.val().send_psn;
+            self.work.payload.next.reads_out = self.held.q.val().reads_out;
+            self.work.payload.next.timeout = self.held.q.val().timeout;
         }
         self.report.valid.next = self.ending.q.val() & self.work.ready.val();
         self.report.payload.next.qpn = self.held.q.val().qpn;

@@ -231,6 +231,10 @@ impl Model {
             kind: row.kind,
             pd: row.pd,
             cq: row.cq,
+            path_mtu: row.path_mtu,
+            send_psn: row.send_psn,
+            reads_out: row.reads_out,
+            timeout: row.timeout,
         }
     }
 }

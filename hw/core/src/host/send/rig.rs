@@ -165,6 +165,10 @@ pub(super) fn row(page: u64, log: u64, base: u64) -> SendRow {
         log: log.into(),
         base: base.into(),
         pace: 0.into(),
+        path_mtu: 5.into(),
+        send_psn: (page + 0xff_fff0).into(),
+        reads_out: 16.into(),
+        timeout: 14.into(),
     }
 }
 
@@ -221,7 +225,7 @@ impl Rig {
 
     /// Queues a change.
     pub(super) fn tell(&mut self, number: usize, resets: bool) {
-        let change = QpChange { qpn: (number as u64).into(), resets };
+        let change = QpChange { qpn: (number as u64).into(), resets, stops: false };
         push(&mut self.bench, self.change, &[change]);
         self.changes.push_back(change);
     }

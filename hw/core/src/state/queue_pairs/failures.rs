@@ -100,6 +100,7 @@ impl<const QPS: usize> Logic for Failures<QPS> {
         self.change.valid.next = self.changing.q.val();
         self.change.payload.next.qpn = self.failed.q.val().qpn;
         self.change.payload.next.resets = false;
+        self.change.payload.next.stops = true;
         if self.change.ready.val() {
             self.changing.d.next = false;
         }

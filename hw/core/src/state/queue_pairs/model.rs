@@ -159,7 +159,7 @@ impl Owner {
             kind: (Event::QueuePairError as u64).into(),
             subkind: error.status,
         };
-        Some((QpChange { qpn: error.qpn, resets: false }, error.untold.then_some(event)))
+        Some((QpChange { qpn: error.qpn, resets: false, stops: true }, error.untold.then_some(event)))
     }
 
     /// What the sending side reads; `None` when there is no such queue pair.
@@ -175,6 +175,10 @@ impl Owner {
             log: u64::from(queue_pair.send_log).into(),
             base: (queue_pair.send_base >> 12).into(),
             pace: u64::from(queue_pair.pace).into(),
+            path_mtu: u64::from(queue_pair.path_mtu).into(),
+            send_psn: u64::from(queue_pair.send_psn.value()).into(),
+            reads_out: u64::from(queue_pair.reads_out).into(),
+            timeout: u64::from(queue_pair.timeout).into(),
         })
     }
 }

@@ -242,7 +242,7 @@ impl Rig {
             let (command, outcome) = self.under_way.as_mut().expect("a change is for a command");
             assert!(!outcome.drains && is_ended, "a change before all has ended");
             let resets = outcome.change.take().expect("a change without need");
-            assert_eq!(change, QpChange { qpn: u64::from(command.object).into(), resets });
+            assert_eq!(change, QpChange { qpn: u64::from(command.object).into(), resets, stops: false });
         }
         for reply in collect::<ObjectReply>(&mut self.bench, self.reply) {
             let (command, outcome) = self.under_way.take().expect("a reply is for a command");

@@ -55,6 +55,10 @@ block! {
         /// Of the base without its low twelve bits.
         base_at: Constant<Bits<10>> = number(QueuePair::SEND_BASE.offset() + 12),
         pace_at: Constant<Bits<10>> = number(QueuePair::PACE.offset()),
+        path_mtu_at: Constant<Bits<10>> = number(QueuePair::PATH_MTU.offset()),
+        send_psn_at: Constant<Bits<10>> = number(QueuePair::SEND_PSN.offset()),
+        reads_out_at: Constant<Bits<10>> = number(QueuePair::READS_OUT.offset()),
+        timeout_at: Constant<Bits<10>> = number(QueuePair::TIMEOUT.offset()),
     }
 }
 
@@ -108,6 +112,11 @@ impl<const QPS: usize> Logic for Tables<QPS> {
         self.rows.write_data.next.log = self.stored.val().get_bits::<4>(self.log_at.val().index());
         self.rows.write_data.next.base = self.stored.val().get_bits::<52>(self.base_at.val().index());
         self.rows.write_data.next.pace = self.stored.val().get_bits::<24>(self.pace_at.val().index());
+        self.rows.write_data.next.path_mtu = self.stored.val().get_bits::<3>(self.path_mtu_at.val().index());
+        self.rows.write_data.next.send_psn = self.stored.val().get_bits::<24>(self.send_psn_at.val().index());
+        self.rows.write_data.next.reads_out =
+            self.stored.val().get_bits::<5>(self.reads_out_at.val().index());
+        self.rows.write_data.next.timeout = self.stored.val().get_bits::<5>(self.timeout_at.val().index());
         if self.reset.val() {
             self.scrubbing.d.next = true;
             self.scrubbed.d.next = 0.into();

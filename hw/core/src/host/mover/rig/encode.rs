@@ -52,6 +52,7 @@ pub(super) fn encode(item: &Item, rng: &mut SplitMix64) -> (Work, Vec<Vec<u32>>)
             length: item.length().into(),
             remote: item.remote.into(),
             key: u64::from(item.key).into(),
+            ..noise(rng)
         }
     };
     (work, if has_units { body.chunks(UNIT).map(words).collect() } else { Vec::new() })

@@ -141,7 +141,7 @@ fn a_change_of_an_error_goes_before_that_of_the_command_behind_it() {
         }
         // All that the command waits for has come; one change is on offer, and it is the error's.
         let change: QpChange = rig.port("change$payload");
-        assert_eq!(change, QpChange { qpn: u64::from(1 + told).into(), resets: false });
+        assert_eq!(change, QpChange { qpn: u64::from(1 + told).into(), resets: false, stops: true });
         assert!(rig.is_ended() && rig.port::<bool>("change$valid") && rig.errors_waiting() == 0);
         rig.hold_changes(false);
         rig.settle();
