@@ -12,6 +12,9 @@ use super::expr::{Expr, Ty, adapt, derived, fold, int, sized, unify};
 use super::index;
 use super::scope::{Role, Scope, Span, parse_literal};
 
+/// Width of shift amounts: no sum of a few of them wraps.
+const AMOUNT_BITS: usize = 32;
+
 /// Translates expressions of one kernel.
 pub(crate) struct Translator<'a> {
     pub(crate) scope: &'a Scope,
@@ -194,8 +197,8 @@ impl Translator<'_> {
             return Err(format!("a shift by the signed `{}`", right.text));
         }
         let text = match op {
-            Op::Shl => self.cut(width, &format!("{} << {}", left.text, right.text)),
-            _ => self.paren(&format!("{} >> {}", left.text, right.text)),
+            Op::Shl => self.cut(width, &format!("{} << {}", left.text, self.amount(right))),
+            _ => self.paren(&format!("{} >> {}", left.text, self.amount(right))),
         };
         Ok(derived(left.ty, text, &[left, right]))
     }
@@ -268,7 +271,7 @@ impl Translator<'_> {
                 Err(format!("a slice at {low} of `{}`, which has {from} bits", base.text))
             }
             _ => {
-                let shifted = self.paren(&format!("{} >> {}", base.text, offset.text));
+                let shifted = self.paren(&format!("{} >> {}", base.text, self.amount(&offset)));
                 let text = match width.cmp(&from) {
                     std::cmp::Ordering::Less => self.cut(width, &shifted),
                     std::cmp::Ordering::Equal => shifted,
@@ -283,10 +286,20 @@ impl Translator<'_> {
         let (base, position) = (self.expr(base)?, self.expr(position)?);
         let bit = adapt(self.expr(bit)?, Ty::Bits(1))?;
         let Ty::Bits(width) = base.ty else { return Err(format!("replace_bit of {:?}", base.ty)) };
-        let one = self.cut(width, &format!("{} << {}", sized(&1.into(), width), position.text));
+        let one = self.cut(width, &format!("{} << {}", sized(&1.into(), width), self.amount(&position)));
         let keep = self.paren(&format!("{} & {}", base.text, self.cut(width, &format!("~{one}"))));
-        let put = self.cut(width, &format!("{} << {}", self.widen(&bit.text, 1, width), position.text));
+        let put =
+            self.cut(width, &format!("{} << {}", self.widen(&bit.text, 1, width), self.amount(&position)));
         Ok(derived(base.ty, self.paren(&format!("{keep} | {put}")), &[&base, &position, &bit]))
+    }
+
+    /// A shift's amount, in 32 bits: Verilator makes one shift of two and adds the amounts in the width they have, so that
+    /// of two amounts of three bits 7 + 1 would be 0.
+    fn amount(&self, by: &Expr) -> String {
+        match by.ty {
+            Ty::Bits(width) if width < AMOUNT_BITS => self.widen(&by.text, width, AMOUNT_BITS),
+            _ => by.text.clone(),
+        }
     }
 
     fn paren(&self, text: &str) -> String {

@@ -42,6 +42,8 @@ block! {
         pub left: Signal<Out, Bits<W>>,
         pub right: Signal<Out, Bits<W>>,
         pub left_and_back: Signal<Out, Bits<W>>,
+        pub left_twice: Signal<Out, Bits<W>>,
+        pub right_twice: Signal<Out, Bits<W>>,
         pub sum_right: Signal<Out, Bits<W>>,
         pub any_of_sum: Signal<Out, Bit>,
         pub all_of_or: Signal<Out, Bit>,
@@ -99,6 +101,8 @@ impl<const W: usize, const N: usize, const X: usize, const L: usize> Logic for S
         self.at_least.next = self.a.val() >= self.b.val();
         self.left.next = self.a.val() << self.s.val();
         self.right.next = self.a.val() >> self.s.val();
+        self.left_twice.next = (self.a.val() << self.s.val()) << self.s.val();
+        self.right_twice.next = (self.a.val() >> self.s.val()) >> self.s.val();
         self.left_and_back.next = (self.a.val() << self.s.val()) >> self.s.val();
         self.sum_right.next = (self.a.val() + self.b.val()) >> self.s.val();
         self.any_of_sum.next = (self.a.val() + self.b.val()).any();
