@@ -12,7 +12,7 @@ use std::net::Ipv4Addr;
 use rust_hdl::prelude::bit_cast;
 use stroma_abi::wire::{Class, opcode, print};
 use stroma_hw::head::Head;
-use stroma_sim::{Card, Packet};
+use stroma_sim::{Fronts, Packet};
 use stroma_top::Profile;
 use stroma_verilate::Options;
 
@@ -35,22 +35,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         payload_len: 13.into(),
         ..Head::default()
     };
-    let mut card = Card::new(Profile::TenGig, &Options::default())?;
-    card.transmit(&Packet { head, payload: b"Hello, Stroma".to_vec() });
-    card.run_until_idle(1000)?;
-    let (frame, _) = card.frames().remove(0);
-    println!("the card sent        {}", print::line(&frame));
+    let mut fronts = Fronts::new(Profile::TenGig, &Options::default())?;
+    fronts.transmit(&Packet { head, payload: b"Hello, Stroma".to_vec() });
+    fronts.run_until_idle(1000)?;
+    let (frame, _) = fronts.frames().remove(0);
+    println!("sent                 {}", print::line(&frame));
 
-    card.receive(&frame, false);
+    fronts.receive(&frame, false);
     let mut damaged = frame.clone();
     damaged[60] ^= 0x01;
-    card.receive(&damaged, false);
-    card.run_until_idle(1000)?;
-    for packet in card.packets() {
-        println!("the card received    {:?}", String::from_utf8_lossy(&packet.payload));
+    fronts.receive(&damaged, false);
+    fronts.run_until_idle(1000)?;
+    for packet in fronts.packets() {
+        println!("received             {:?}", String::from_utf8_lossy(&packet.payload));
     }
     println!("the damaged copy     {}", print::line(&damaged));
-    println!("counted as accepted  {}", card.count(Class::Roce));
-    println!("counted as ICRC      {}", card.count(Class::Icrc));
+    println!("counted as accepted  {}", fronts.count(Class::Roce));
+    println!("counted as ICRC      {}", fronts.count(Class::Icrc));
     Ok(())
 }

@@ -1,15 +1,21 @@
-//! Emits the card in both profiles, verilates it and links it in. The model cache makes this cheap when no RTL changed.
+//! Emits the card and its front ends alone in both profiles, verilates them and links them in. The model cache makes this
+//! cheap when no RTL changed.
 
 use anyhow::Context;
 use stroma_top::Profile;
 use stroma_verilate::Verilog;
 
 fn main() -> anyhow::Result<()> {
-    let emit = |profile: Profile| -> anyhow::Result<Verilog> {
-        let rtl = profile.emit().with_context(|| format!("emitting the {} card", profile.name()))?;
-        Ok(Verilog::new(rtl.text.clone(), &rtl.manifest())?)
-    };
-    let (ten, hundred) = (emit(Profile::TenGig)?, emit(Profile::HundredGig)?);
-    stroma_verilate::build_static(&[(Profile::TenGig.top(), &ten), (Profile::HundredGig.top(), &hundred)])?;
+    let mut models = Vec::new();
+    for profile in Profile::ALL {
+        let name = profile.name();
+        let card = profile.emit().with_context(|| format!("emitting the {name} card"))?;
+        let fronts = profile.emit_fronts().with_context(|| format!("emitting the {name} front ends"))?;
+        for (top, rtl) in [(profile.top(), card), (profile.fronts_top(), fronts)] {
+            models.push((top, Verilog::new(rtl.text.clone(), &rtl.manifest())?));
+        }
+    }
+    let models: Vec<(&str, &Verilog)> = models.iter().map(|(top, verilog)| (*top, verilog)).collect();
+    stroma_verilate::build_static(&models)?;
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! The card's behaviour is RTL alone: outside `model/`, the simulator takes nothing from the workspace that could judge a
-//! packet, a descriptor or an access.
+//! packet, a descriptor or an access. The golden endpoint of `model/` is on the wire as a peer, and nowhere else.
 //!
 //! What it may name is listed here, with a reason each. A test cannot read minds: logic written by hand, without a single
 //! name from `stroma-abi` or `stroma-hw`, is left to reviewers.
@@ -37,14 +37,14 @@ const fn row(path: &'static str, place: &'static str, reason: &'static str) -> R
 const ALLOWED: &[Row] = &[
     row("stroma_abi::regs::map::BAR2_AT", "backend.rs", "where BAR2 begins at the card's pins"),
     row("stroma_abi::regs::map::VECTORS", "backend.rs", "how many interrupts can be waited for"),
-    row("stroma_abi::wire::class::Class", "card", "names the frame counters at the card's pins"),
-    row(
-        "stroma_hw::head::Head",
-        "card/network.rs",
-        "what the front ends hand over until a transport takes it",
-    ),
-    row("stroma_hw::pack::Packed", "card/network.rs", "how that record lies at the pins"),
-    row("stroma_hw::stream", "card/network.rs", "how its payload does"),
+    row("stroma_abi::wire::class::Class", "mac.rs", "names the frame counters at the pins"),
+    row("stroma_abi::wire::class::Class", "card", "the same"),
+    row("stroma_abi::wire::class::Class", "fronts.rs", "the same"),
+    row("stroma_hw::head::Head", "fronts.rs", "what the front ends hand over to a transport"),
+    row("stroma_hw::pack::Packed", "fronts.rs", "how that record lies at the pins"),
+    row("stroma_hw::stream", "fronts.rs", "how its payload does"),
+    row("stroma_abi::Qpn", "peer/golden.rs", "which queue pair of the golden endpoint is meant"),
+    row("stroma_abi", "peer/tests.rs", "what two golden endpoints say to each other"),
     row(
         "stroma_abi::wire::Ethernet",
         "link",
@@ -78,11 +78,17 @@ const ALLOWED: &[Row] = &[
     row("stroma_sim", "bin", "the library under its own program"),
 ];
 
-/// Collects every path that begins with a crate of the workspace or `RustHDL`. Offences are those into the model, and
-/// ways around this test.
+/// Files that may name the golden endpoint: those that make a peer of it.
+const GOLDEN: [&str; 2] = ["peer/golden.rs", "peer/tests.rs"];
+/// What others may name of the peers: what knows no protocol.
+const PLAIN_PEERS: [&str; 3] = ["Peer", "Raw", "Arrived"];
+
+/// Collects every path that begins with a crate of the workspace or `RustHDL`; apart, those into the model or to the peer
+/// made of it. Offences are ways around this test.
 #[derive(Default)]
 struct Names {
     found: Vec<String>,
+    golden: Vec<String>,
     offences: Vec<String>,
 }
 
@@ -91,9 +97,15 @@ impl Names {
         let is_ours = |first: &String| first.starts_with("stroma_") || first == "rust_hdl";
         let near = |part: &&String| ["crate", "self", "super", "stroma_sim"].contains(&part.as_str());
         let from_here = &segments[segments.iter().take_while(near).count()..];
-        let is_model = segments.len() > 1 && from_here.first().is_some_and(|first| first == "model");
-        if is_model {
-            self.offences.push(segments.join("::"));
+        let is_golden = match from_here {
+            [first, ..] if first == "model" => true,
+            [first, rest @ ..] if first == "peer" => {
+                !rest.first().is_some_and(|name| PLAIN_PEERS.contains(&name.as_str()))
+            }
+            _ => false,
+        };
+        if segments.len() > 1 && is_golden {
+            self.golden.push(segments.join("::"));
         } else if segments.first().is_some_and(is_ours) {
             self.found.push(segments.join("::"));
         }
@@ -183,6 +195,9 @@ fn judge(file: &Path, text: &str) -> (Vec<String>, Vec<usize>) {
     let mut names = Names::default();
     names.visit_file(&syn::parse_file(text).unwrap_or_else(|error| panic!("{}: {error}", file.display())));
     let (mut offences, mut needed) = (names.offences, Vec::new());
+    if !GOLDEN.iter().any(|place| file == Path::new(place)) {
+        offences.extend(names.golden);
+    }
     for path in names.found {
         let mut rows = ALLOWED.iter().enumerate();
         match rows.find(|(_, row)| file.starts_with(row.place) && is_below(&path, row.path)) {
@@ -269,9 +284,18 @@ fn protocol_and_protection_that_creep_in_are_found() {
         ("host/iommu.rs", "use stroma_hw::state::access::Cause;", "stroma_hw::state::access::Cause"),
         ("host/port.rs", "fn f() { stroma_hw::head::model::of(&[]); }", "stroma_hw::head::model::of"),
         ("host/port.rs", "fn f() { assert!(r#stroma_abi::wire::icrc(&[]) == 0); }", "stroma_abi::wire::icrc"),
-        ("card/network.rs", "use stroma_hw::head::model::Model;", "stroma_hw::head::model::Model"),
-        ("card/network.rs", "use stroma_hw::head::Header;", "stroma_hw::head::Header"),
+        ("fronts.rs", "use stroma_hw::head::model::Model;", "stroma_hw::head::model::Model"),
+        ("fronts.rs", "use stroma_hw::head::Header;", "stroma_hw::head::Header"),
+        ("card/network.rs", "use stroma_hw::head::Head;", "stroma_hw::head::Head"),
         ("card.rs", "use crate::model::Responder;", "crate::model::Responder"),
+        ("peer/raw.rs", "use crate::model::Responder;", "crate::model::Responder"),
+        ("card.rs", "use crate::peer::{Raw, Golden};", "crate::peer::Golden"),
+        ("world.rs", "use crate::peer;", "crate::peer"),
+        (
+            "world.rs",
+            "fn f() { crate::peer::golden::Golden::default(); }",
+            "crate::peer::golden::Golden::default",
+        ),
         ("bin/replay.rs", "use stroma_sim::model::Responder;", "stroma_sim::model::Responder"),
         ("lib.rs", "include!(\"../elsewhere.rs\");", "include!"),
         ("lib.rs", "#[path = \"../elsewhere.rs\"] mod elsewhere;", "#[path]"),
@@ -281,6 +305,8 @@ fn protocol_and_protection_that_creep_in_are_found() {
     let fine = "use stroma_abi::wire::class::Class; use std::io; mod model; fn f() -> Class { Class::Icrc }";
     assert_eq!(offends("card.rs", fine), [""; 0]);
     assert_eq!(offends("card/network.rs", fine), [""; 0]);
+    assert_eq!(offends("peer/golden.rs", "use super::Peer; use crate::model::Endpoint;"), [""; 0]);
+    assert_eq!(offends("world/station.rs", "use crate::peer::Peer;"), [""; 0]);
     assert_eq!(offends("world.rs", fine), ["stroma_abi::wire::class::Class"]);
     assert_eq!(
         strangers("[dependencies]\nanyhow = \"1\"\nhardware = { package = \"stroma-hw\" }"),

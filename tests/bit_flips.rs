@@ -5,7 +5,7 @@
 
 use stroma_abi::wire::{Bth, Class, Frame, Ip, Opcode, opcode};
 use stroma_hw::head::Head;
-use stroma_tests::{LIMIT, Recorded, card, class_of, recorded_roce};
+use stroma_tests::{LIMIT, Recorded, class_of, fronts, recorded_roce};
 use stroma_top::Profile;
 
 /// Ten frames, one for each of these op-codes, the shortest of its kind.
@@ -69,7 +69,7 @@ fn a_flipped_bit_lets_nothing_through_and_is_counted_once() {
                 matches!(parsed.ip, Ip::V4(_)) && parsed.tag.is_none(),
                 "the guard table is for such frames"
             );
-            let mut card = card(profile);
+            let mut fronts = fronts(profile);
             let mut expected = [0_u64; Class::COUNT];
             for bit in 0..frame.bytes.len() * 8 {
                 let mut flipped = frame.bytes.clone();
@@ -82,13 +82,13 @@ fn a_flipped_bit_lets_nothing_through_and_is_counted_once() {
                     "bit {bit} is covered by the ICRC alone: {class:?}"
                 );
                 expected[class.index()] += 1;
-                card.receive(&flipped, guard == Guard::Fcs);
+                fronts.receive(&flipped, guard == Guard::Fcs);
             }
             // And the pipe still runs: the untouched frame passes.
-            card.receive(&frame.bytes, false);
+            fronts.receive(&frame.bytes, false);
             expected[Class::Roce.index()] += 1;
-            card.run_until_idle(LIMIT).unwrap();
-            let packets = card.packets();
+            fronts.run_until_idle(LIMIT).unwrap();
+            let packets = fronts.packets();
             assert_eq!(
                 packets.len(),
                 1,
@@ -97,7 +97,7 @@ fn a_flipped_bit_lets_nothing_through_and_is_counted_once() {
             );
             assert_eq!(packets[0].head, Head::of(&parsed), "{} at {profile:?}", frame.place);
             for class in Class::ALL {
-                let (found, expected) = (card.count(class), expected[class.index()]);
+                let (found, expected) = (fronts.count(class), expected[class.index()]);
                 assert_eq!(
                     found,
                     expected,
@@ -115,16 +115,16 @@ fn what_no_crc_of_ours_covers_changes_its_own_field_alone() {
     for profile in Profile::ALL {
         let frame = chosen().remove(3);
         let parsed = Frame::parse(&frame.bytes).expect("filtered to RoCE");
-        let mut card = card(profile);
+        let mut fronts = fronts(profile);
         let bits: Vec<usize> =
             (0..frame.bytes.len() * 8).filter(|bit| guard(bit / 8) == Guard::Fcs).collect();
         for bit in &bits {
             let mut flipped = frame.bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            card.receive(&flipped, false);
+            fronts.receive(&flipped, false);
         }
-        card.run_until_idle(LIMIT).unwrap();
-        let packets = card.packets();
+        fronts.run_until_idle(LIMIT).unwrap();
+        let packets = fronts.packets();
         assert_eq!(packets.len(), bits.len(), "{profile:?}");
         let original = Head::of(&parsed);
         for (bit, packet) in bits.iter().zip(packets) {

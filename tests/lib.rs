@@ -1,14 +1,18 @@
-//! What the whole-card stories share: recorded frames, cards of both profiles, and patterns of pauses.
+//! What the stories share: recorded frames, front ends of both profiles, and patterns of pauses.
 
+pub mod faulty;
 pub mod latency;
+pub mod pair;
+pub mod path;
 pub mod rig;
+pub mod traffic;
 pub mod wiring;
 
 use std::path::{Path, PathBuf};
 
 use stroma_abi::wire::{Class, Frame, classify};
 use stroma_hw::head::Head;
-use stroma_sim::{Card, Packet, Streams, pcap};
+use stroma_sim::{Fronts, Packet, Streams, pcap};
 use stroma_top::Profile;
 use stroma_verilate::{Options, Pause};
 
@@ -60,16 +64,16 @@ pub fn recorded_roce() -> Vec<Recorded> {
     recorded().into_iter().filter(|frame| Frame::parse(&frame.bytes).is_ok()).collect()
 }
 
-/// A card of the given profile, its registers started as noise.
+/// Front ends of the given profile, their registers started as noise.
 ///
 /// # Panics
-/// When the linked model is not a card.
+/// When the linked model is something else.
 #[must_use]
-pub fn card(profile: Profile) -> Card {
+pub fn fronts(profile: Profile) -> Fronts {
     let options = Options { seed: 7, ..Options::default() };
-    let mut card = Card::new(profile, &options).unwrap_or_else(|error| panic!("{error}"));
-    card.check_streams(true);
-    card
+    let mut fronts = Fronts::new(profile, &options).unwrap_or_else(|error| panic!("{error}"));
+    fronts.check_streams(true);
+    fronts
 }
 
 /// Ways the world stutters: not at all, gaps, refusals, both.

@@ -1,8 +1,8 @@
 //! Frames that are not ours or not whole: classified, counted, and never in the way of the next good one.
 
 use stroma_abi::wire::{Class, Frame};
-use stroma_sim::Card;
-use stroma_tests::{LIMIT, card, class_of, packet, recorded_roce, stutters};
+use stroma_sim::Fronts;
+use stroma_tests::{LIMIT, class_of, fronts, packet, recorded_roce, stutters};
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
 
@@ -70,9 +70,9 @@ fn crafted() -> Vec<(Class, Vec<u8>)> {
     ]
 }
 
-fn settled(mut card: Card) -> Card {
-    card.run_until_idle(LIMIT).unwrap();
-    card
+fn settled(mut fronts: Fronts) -> Fronts {
+    fronts.run_until_idle(LIMIT).unwrap();
+    fronts
 }
 
 #[test]
@@ -80,19 +80,19 @@ fn each_kind_of_bad_frame_is_counted_as_what_it_is_and_good_ones_pass_between() 
     let good = good();
     for profile in Profile::ALL {
         for streams in stutters() {
-            let mut card = card(profile);
-            card.pause(&streams);
+            let mut fronts = fronts(profile);
+            fronts.pause(&streams);
             let crafted = crafted();
             for (class, bytes) in &crafted {
                 assert_eq!(class_of(bytes), *class, "the model agrees with the table");
-                card.receive(bytes, false);
-                card.receive(&good, false);
+                fronts.receive(bytes, false);
+                fronts.receive(&good, false);
             }
-            let mut card = settled(card);
-            assert_eq!(card.packets(), vec![packet(&good); crafted.len()], "{profile:?} {streams:?}");
+            let mut fronts = settled(fronts);
+            assert_eq!(fronts.packets(), vec![packet(&good); crafted.len()], "{profile:?} {streams:?}");
             for class in Class::ALL.into_iter().skip(1) {
                 let expected = crafted.iter().filter(|(of, _)| *of == class).count() as u64;
-                assert_eq!(card.count(class), expected, "{} at {profile:?}", class.name());
+                assert_eq!(fronts.count(class), expected, "{} at {profile:?}", class.name());
             }
         }
     }
@@ -102,16 +102,16 @@ fn each_kind_of_bad_frame_is_counted_as_what_it_is_and_good_ones_pass_between() 
 fn a_frame_cut_at_any_length_is_counted_and_the_next_one_passes() {
     let good = good();
     for profile in Profile::ALL {
-        let mut card = card(profile);
+        let mut fronts = fronts(profile);
         let mut expected = [0_u64; Class::COUNT];
         for length in 0..=good.len() {
             expected[class_of(&good[..length]).index()] += 1;
-            card.receive(&good[..length], false);
+            fronts.receive(&good[..length], false);
         }
-        let mut card = settled(card);
-        assert_eq!(card.packets(), [packet(&good)], "{profile:?}");
+        let mut fronts = settled(fronts);
+        assert_eq!(fronts.packets(), [packet(&good)], "{profile:?}");
         for class in Class::ALL {
-            assert_eq!(card.count(class), expected[class.index()], "{} at {profile:?}", class.name());
+            assert_eq!(fronts.count(class), expected[class.index()], "{} at {profile:?}", class.name());
         }
     }
 }
@@ -120,16 +120,16 @@ fn a_frame_cut_at_any_length_is_counted_and_the_next_one_passes() {
 fn a_frame_longer_than_any_buffer_is_swallowed() {
     let good = good();
     for profile in Profile::ALL {
-        let mut card = card(profile);
+        let mut fronts = fronts(profile);
         let mut long = good.clone();
         long.resize(200_000, 0x5a);
         // Bytes behind the IP packet are padding, however many: the frame itself is good.
-        card.receive(&long, false);
-        card.receive(&vec![0x77; 100_000], false);
-        card.receive(&good, false);
-        let mut card = settled(card);
-        assert_eq!(card.packets(), [packet(&good), packet(&good)], "{profile:?}");
-        assert_eq!((card.count(Class::NotIp), card.judged()), (1, 3), "{profile:?}");
+        fronts.receive(&long, false);
+        fronts.receive(&vec![0x77; 100_000], false);
+        fronts.receive(&good, false);
+        let mut fronts = settled(fronts);
+        assert_eq!(fronts.packets(), [packet(&good), packet(&good)], "{profile:?}");
+        assert_eq!((fronts.count(Class::NotIp), fronts.judged()), (1, 3), "{profile:?}");
     }
 }
 
@@ -137,21 +137,21 @@ fn a_frame_longer_than_any_buffer_is_swallowed() {
 fn a_frame_the_mac_calls_bad_is_dropped_whatever_it_holds() {
     let good = good();
     for profile in Profile::ALL {
-        let mut card = card(profile);
-        card.receive(&good, true);
-        card.receive(&[], true);
-        card.receive(&good, false);
-        let mut card = settled(card);
-        assert_eq!(card.packets(), [packet(&good)], "{profile:?}");
-        assert_eq!(card.count(Class::MacError), 2, "{profile:?}");
+        let mut fronts = fronts(profile);
+        fronts.receive(&good, true);
+        fronts.receive(&[], true);
+        fronts.receive(&good, false);
+        let mut fronts = settled(fronts);
+        assert_eq!(fronts.packets(), [packet(&good)], "{profile:?}");
+        assert_eq!(fronts.count(Class::MacError), 2, "{profile:?}");
     }
 }
 
 #[test]
-fn random_bytes_never_stall_the_card_and_are_judged_as_the_model_does() {
+fn random_bytes_never_stall_the_front_ends_and_are_judged_as_the_model_does() {
     let good = good();
     for profile in Profile::ALL {
-        let mut card = card(profile);
+        let mut fronts = fronts(profile);
         let mut random = SplitMix64::new(0xf00d);
         let mut expected = [0_u64; Class::COUNT];
         for _ in 0..2000 {
@@ -166,12 +166,12 @@ fn random_bytes_never_stall_the_card_and_are_judged_as_the_model_does() {
                 bytes.truncate(usize::try_from(random.below(bytes.len() as u64)).expect("a small number"));
             }
             expected[class_of(&bytes).index()] += 1;
-            card.receive(&bytes, false);
+            fronts.receive(&bytes, false);
         }
-        let card = settled(card);
+        let fronts = settled(fronts);
         for class in Class::ALL {
-            assert_eq!(card.count(class), expected[class.index()], "{} at {profile:?}", class.name());
+            assert_eq!(fronts.count(class), expected[class.index()], "{} at {profile:?}", class.name());
         }
-        assert_eq!(card.judged(), 2000, "{profile:?}");
+        assert_eq!(fronts.judged(), 2000, "{profile:?}");
     }
 }

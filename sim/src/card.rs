@@ -1,25 +1,21 @@
 //! The card as a struct: its pins driven, its host around it.
 
 mod network;
-mod wire;
 
-use stroma_abi::wire::class::Class;
 use stroma_top::Profile;
-use stroma_verilate::{Bench, Error, Model, Options, PortId, SinkId, SourceId, StreamPorts};
-
-pub use network::{Packet, Streams};
-pub use wire::Sent;
+use stroma_verilate::{Bench, Error, Model, Options, PortId};
 
 use crate::host::attach::{Event, Pins};
 use crate::host::bars::{Access, Bars};
 use crate::host::iommu::Iommu;
 use crate::host::port::Port;
 use crate::host::timing::Timing;
+use crate::mac::Mac;
 
 /// How long `reset` is held.
 const RESET_CYCLES: u64 = 4;
 /// Most cycles that can be skipped at once: what fits the card's pin.
-const SKIP_MAX: u64 = u32::MAX as u64;
+pub(crate) const SKIP_MAX: u64 = u32::MAX as u64;
 
 /// An interrupt on its way to the processor.
 #[derive(Clone, Copy, Debug)]
@@ -32,19 +28,11 @@ struct Interrupt {
 pub struct Card {
     bench: Bench,
     profile: Profile,
-    mac_in: SourceId,
-    mac_out: SinkId,
-    rx_head: SinkId,
-    rx_payload: SinkId,
-    tx_head: SourceId,
-    tx_payload: SourceId,
-    counts: [PortId; Class::COUNT],
-    mismatched: PortId,
+    mac: Mac,
     quiet: PortId,
     wake: PortId,
     time: PortId,
     skip: PortId,
-    wire: wire::Wire,
     pins: Pins,
     port: Port,
     bars: Bars,
@@ -59,48 +47,24 @@ impl Card {
     /// # Errors
     /// When the linked model does not have the ports of a card.
     pub fn new(profile: Profile, options: &Options) -> Result<Self, Error> {
-        let model = Model::linked(crate::linked::model(profile), options)?;
-        let axis = |side: &str| -> Result<StreamPorts, Error> {
-            let port = |role: &str| model.port(&format!("{side}_t{role}"));
-            let payload = vec![port("data")?, port("keep")?, port("last")?, port("user")?];
-            Ok(StreamPorts {
-                name: format!("{side} axis"),
-                valid: port("valid")?,
-                ready: port("ready")?,
-                payload,
-            })
-        };
-        let (axis_in, axis_out) = (axis("rx")?, axis("tx")?);
-        let mut counts = [axis_in.valid; Class::COUNT];
-        for (index, count) in counts.iter_mut().enumerate() {
-            *count = model.port(&format!("rx_counts${index}"))?;
-        }
+        let model = Model::linked(crate::linked::card(profile), options)?;
         let port = |name: &str| model.port(name);
-        let (mismatched, quiet, wake) = (port("tx_mismatched")?, port("quiet")?, port("wake")?);
-        let (time, skip) = (port("cycles")?, port("skip")?);
+        let (quiet, wake, time, skip) = (port("quiet")?, port("wake")?, port("cycles")?, port("skip")?);
         let link_up = port("link_up")?;
-        let offers = [axis_out.valid, port("rx_head$valid")?, port("rx_payload$valid")?];
         let mut bench = Bench::new(model)?;
         bench.model_mut().set(link_up, 1);
         bench.model_mut().set(skip, 0);
+        let mac = Mac::attach(&mut bench, profile)?;
         let pins = Pins::attach(&mut bench, profile.data_bits())?;
         let timing = Timing::ALVEO_GEN3X16;
         let mut card = Self {
-            mac_in: bench.source_on(axis_in),
-            mac_out: bench.sink_on(axis_out),
-            rx_head: bench.sink("rx_head")?,
-            rx_payload: bench.sink("rx_payload")?,
-            tx_head: bench.source("tx_head")?,
-            tx_payload: bench.source("tx_payload")?,
+            mac,
             bench,
             profile,
-            counts,
-            mismatched,
             quiet,
             wake,
             time,
             skip,
-            wire: wire::Wire::new(offers),
             pins,
             port: Port::new(timing, profile.data_bits(), profile.clock_khz(), options.seed),
             bars: Bars::new(&timing, profile.clock_khz()),
@@ -118,7 +82,7 @@ impl Card {
         self.port.reset();
         self.bars.reset();
         self.interrupts.clear();
-        self.wire.reset();
+        self.mac.reset(&self.bench);
         self.bench.clear();
         self.bench.reset(RESET_CYCLES);
         self.pins.reset(&mut self.bench);
@@ -128,7 +92,7 @@ impl Card {
     /// noise in every cycle at its inputs? It costs most of the speed.
     pub fn check_streams(&mut self, check: bool) {
         self.bench.steady(!check);
-        for sink in [self.mac_out, self.rx_head, self.rx_payload].into_iter().chain(self.pins.sinks()) {
+        for sink in [self.mac.sink()].into_iter().chain(self.pins.sinks()) {
             self.bench[sink].check_independence(check);
         }
     }
@@ -149,14 +113,16 @@ impl Card {
         pins.before(bench, port, bars, &mut note);
         bench.step();
         pins.after(bench, port, bars, &mut note);
-        self.watch_wire(now);
+        self.mac.watch(bench, now, &mut note);
     }
 
     /// The first cycle from now on in which this card or its host does something by itself; `None` when neither ever will.
     #[must_use]
     pub fn next_due(&self) -> Option<u64> {
         let now = self.cycle();
-        if self.bench.model().get(self.quiet) == 0 || !self.bench.is_sent() || self.is_refused() {
+        // What the MAC refuses it may take in any cycle, though the card is quiet meanwhile.
+        let is_refused = self.mac.is_refused(&self.bench);
+        if self.bench.model().get(self.quiet) == 0 || !self.bench.is_sent() || is_refused {
             return Some(now);
         }
         let wake = self.bench.model().get(self.wake);

@@ -1,28 +1,36 @@
-//! Cards on one clock, and the wires between them: all of them make a cycle, then the next. Same start, same seeds, same
-//! cycles.
+//! Cards and their peers on one clock, and the wires between them: all of them make a cycle, then the next. Same start, same
+//! seeds, same cycles.
 
 mod station;
+#[cfg(test)]
+mod tests;
 mod wiring;
 
+use std::any::Any;
 use std::time::Duration;
 
 use stroma_top::Profile;
 use stroma_verilate::{Error, Options};
 
 use crate::Card;
+use crate::card::SKIP_MAX;
+use crate::pcap;
+use crate::peer::Peer;
 use crate::switch::Switch;
-use station::Station;
+use station::{Body, Guest, Station};
 
-/// Cards of one profile that share a clock.
+/// Stations that share a clock: cards of one profile, and [peers](crate::peer).
 ///
-/// Cards are alone at first; [`cable`](Self::cable) and [`switch`](Self::switch) connect them. A frame leaves a card as its
-/// MAC takes the beats, and is handed to the next one whole, when its last bit is there.
+/// Stations are alone at first; [`cable`](Self::cable) and [`switch`](Self::switch) connect them. A frame leaves a card as
+/// its MAC takes the beats, and a peer when its line has room; it is handed to the next station whole, when its last bit is
+/// there.
 ///
-/// Time in which all cards are quiet and their hosts only wait is jumped over: the cycle count goes on as if every cycle
-/// had been evaluated, and everything happens in the same cycle as it would have.
+/// Time in which all stations are quiet and hosts only wait is jumped over: the cycle count goes on as if every cycle had
+/// been evaluated, and everything happens in the same cycle as it would have.
 pub struct World {
+    profile: Profile,
     stations: Vec<Station>,
-    /// With the cards on its ports.
+    /// With the stations on its ports.
     switch: Option<(Switch, Vec<usize>)>,
     is_skipping: bool,
     is_threaded: bool,
@@ -30,18 +38,23 @@ pub struct World {
 }
 
 impl World {
-    /// `count` cards, out of reset.
+    /// `count` cards, out of reset; they are the first stations. With none of them, [peers](Self::add_peer) keep the clock
+    /// that cards of this profile would have.
     ///
     /// # Errors
     /// As [`Card::new`].
-    ///
-    /// # Panics
-    /// When `count` is 0: somebody has to keep the time.
     pub fn new(profile: Profile, count: usize, options: &Options) -> Result<Self, Error> {
-        assert!(count > 0, "a world has a card");
-        let station = |_| Ok(Station { card: Card::new(profile, options)?, end: None });
+        let station = |_| Ok(Station::new(Body::Card(Box::new(Card::new(profile, options)?))));
         let stations = (0..count).map(station).collect::<Result<_, _>>()?;
-        Ok(Self { stations, switch: None, is_skipping: true, is_threaded: false, skipped: 0 })
+        Ok(Self { profile, stations, switch: None, is_skipping: true, is_threaded: false, skipped: 0 })
+    }
+
+    /// Adds a peer; the number of its station.
+    pub fn add_peer(&mut self, peer: Box<dyn Peer>) -> usize {
+        let now = self.stations.first().map_or(0, Station::now);
+        let guest = Guest::new(peer, now, self.profile.clock_khz());
+        self.stations.push(Station::new(Body::Guest(guest)));
+        self.stations.len() - 1
     }
 
     /// Chooses whether quiet time is jumped over; it is at first.
@@ -49,19 +62,22 @@ impl World {
         self.is_skipping = skip;
     }
 
-    /// Chooses whether [`run`](Self::run) gives each card a thread of its own; it does not at first. The results are the same:
-    /// the threads meet before a frame that leaves one card can arrive at another.
+    /// Chooses whether [`run`](Self::run) gives each station a thread of its own; it does not at first. The results are the
+    /// same: the threads meet before a frame that leaves one station can arrive at another.
     pub fn threads(&mut self, threads: bool) {
         self.is_threaded = threads;
     }
 
-    /// Cycles since the cards were made.
+    /// Cycles since the cards were made, or the first peer where there is no card.
+    ///
+    /// # Panics
+    /// When there is no station: somebody has to keep the time.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.stations[0].card.cycle()
+        self.stations.first().expect("a world has a station").now()
     }
 
-    /// Cycles that all cards jumped over together.
+    /// Cycles that all stations jumped over together.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
@@ -70,27 +86,64 @@ impl World {
     /// A duration in cycles.
     #[must_use]
     pub fn cycles(&self, duration: Duration) -> u64 {
-        let khz = u128::from(self.stations[0].card.profile().clock_khz());
+        let khz = u128::from(self.profile.clock_khz());
         u64::try_from(duration.as_nanos() * khz / 1_000_000).unwrap_or(u64::MAX)
     }
 
     /// One of the cards.
     ///
     /// # Panics
-    /// When there is no such card.
+    /// When there is no card at this station.
     pub fn card(&mut self, index: usize) -> &mut Card {
-        &mut self.stations[index].card
+        match &mut self.stations[index].body {
+            Body::Card(card) => card,
+            Body::Guest(_) => panic!("station {index} is no card"),
+        }
+    }
+
+    /// One of the peers.
+    ///
+    /// # Panics
+    /// When there is no such peer at this station.
+    pub fn peer_mut<P: Peer>(&mut self, index: usize) -> &mut P {
+        let peer: Option<&mut dyn Any> = match &mut self.stations[index].body {
+            Body::Card(_) => None,
+            Body::Guest(guest) => Some(&mut *guest.peer),
+        };
+        let found = peer.and_then(|peer| peer.downcast_mut());
+        found.unwrap_or_else(|| panic!("station {index} is no {}", std::any::type_name::<P>()))
+    }
+
+    /// Records frames of a station's port from now on, both ways: one out with its last beat, or as a peer gives it; one in
+    /// as it is handed over.
+    ///
+    /// # Panics
+    /// When there is no such station.
+    pub fn start_capture(&mut self, station: usize, writer: pcap::Writer) {
+        self.stations[station].start_capture(writer);
+    }
+
+    /// Ends the recording and closes the file.
+    ///
+    /// # Errors
+    /// When a frame could not be written; those after it are not in the file.
+    ///
+    /// # Panics
+    /// When there is no such station.
+    pub fn finish_capture(&mut self, station: usize) -> Result<(), pcap::Error> {
+        self.stations[station].finish_capture()
     }
 
     /// Resets one of the cards, as at power-up; for the others the time passes that this takes. What is on its wire stays there.
     ///
     /// # Panics
-    /// When there is no such card.
+    /// When there is no card at this station.
     pub fn reset(&mut self, index: usize) {
         let now = self.now();
         self.exchange(now, now);
-        self.stations[index].card.reset();
-        let end = self.stations[index].card.cycle();
+        let card = self.card(index);
+        card.reset();
+        let end = card.cycle();
         self.stations.iter_mut().for_each(|station| station.run(end, false));
     }
 
@@ -110,12 +163,12 @@ impl World {
         let now = self.now();
         self.exchange(now, now);
         self.stations.iter_mut().for_each(Station::deliver);
-        let due = self.next_due().unwrap_or(limit).min(limit);
+        let due = self.next_due().unwrap_or(limit).min(limit).min(now + SKIP_MAX);
         if self.is_skipping && due > now + 1 {
             self.skipped += due - now - 1;
-            self.stations.iter_mut().for_each(|station| station.card.skip_to(due));
+            self.stations.iter_mut().for_each(|station| station.skip_to(due));
         } else {
-            self.stations.iter_mut().for_each(|station| station.card.step());
+            self.stations.iter_mut().for_each(Station::step);
         }
         self.stations.iter_mut().for_each(Station::collect);
     }
@@ -137,7 +190,7 @@ impl World {
         self.is_skipping && self.next_due().is_none_or(|due| due > self.now() + 1)
     }
 
-    /// Goes on for as long as no card can know what another does meanwhile, each on its own thread.
+    /// Goes on for as long as no station can know what another does meanwhile, each on its own thread.
     fn step_together(&mut self, limit: u64) {
         let (now, is_skipping) = (self.now(), self.is_skipping);
         let end = now.saturating_add(self.window()).min(limit);

@@ -19,12 +19,12 @@ const PD: u16 = 1;
 type Trace = Vec<(u64, Event)>;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a bench are far below 2^53")]
-fn number(count: u64) -> f64 {
+pub(crate) fn number(count: u64) -> f64 {
     count as f64
 }
 
 /// Seconds that cycles of the card take.
-fn seconds(cycles: u64) -> f64 {
+pub(crate) fn seconds(cycles: u64) -> f64 {
     number(cycles) / (f64::from(PROFILE.clock_khz()) * 1000.0)
 }
 

@@ -3,6 +3,7 @@
 //! Figures of the card are cycle counts of its RTL in a host of the timing named beside them: the same on every machine.
 //! Figures under `sim.` are of this machine and this run.
 
+mod first_light;
 mod host;
 mod report;
 
@@ -26,6 +27,8 @@ struct Arguments {
 enum Suite {
     /// Doorbells, rings, local copies, translation.
     Host,
+    /// Two cards on a cable: WRITE and READ.
+    FirstLight,
     /// Every suite.
     All,
 }
@@ -35,6 +38,9 @@ fn main() -> anyhow::Result<()> {
     let mut report = Report::default();
     if matches!(arguments.suite, Suite::Host | Suite::All) {
         host::measure(&mut report);
+    }
+    if matches!(arguments.suite, Suite::FirstLight | Suite::All) {
+        first_light::measure(&mut report);
     }
     if let Some(path) = &arguments.json {
         std::fs::write(path, report.json()?).with_context(|| format!("writing {}", path.display()))?;

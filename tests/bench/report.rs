@@ -29,6 +29,10 @@ pub(crate) enum Metric {
     Rate,
     /// Cycles of the card.
     Cycles,
+    /// From a call to its effect, microseconds.
+    Latency,
+    /// Seconds of this machine.
+    Wall,
     /// A plain number.
     Ratio,
     /// Simulated cycles a second of this machine.
@@ -41,6 +45,8 @@ impl Metric {
             Self::Goodput => "Gb/s",
             Self::Rate => "Mmsg/s",
             Self::Cycles => "cycles",
+            Self::Latency => "us",
+            Self::Wall => "s",
             Self::Ratio => "",
             Self::Speed => "cycles/s",
         }

@@ -1,131 +1,13 @@
-"""The emitted Verilog alone, driven by a host made of cocotb and cocotbext-axi.
+"""The emitted Verilog alone, in a host made of cocotb and cocotbext-axi: what it says of itself, and what it does without a peer.
 
 Nothing of this workspace's simulator, driver or models takes part, so a mistake that those share with the card shows here.
-`cargo xtask cocotb` builds the simulation and runs this file. In the folder STROMA_CARD it finds card.json (registers,
-descriptors and codes, from `stroma-top describe`) and the port manifest; no number of the interface stands here.
+`cargo xtask cocotb` builds the simulation and runs this file and its neighbours.
 """
 
-import json
-import os
 import random
-from pathlib import Path
 
 import cocotb
-from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles
-from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
-
-FOLDER = Path(os.environ["STROMA_CARD"])
-CARD = json.loads((FOLDER / "card.json").read_text())
-REGISTERS, LAYOUTS, NUMBERS = CARD["registers"], CARD["layouts"], CARD["numbers"]
-PORTS = [line.split() for line in (FOLDER / f"{CARD['top']}.ports").read_text().splitlines()]
-
-
-def code(kind, name):
-    """The number of a variant."""
-    return CARD["codes"][kind][name]
-
-
-def compose(places, values):
-    """Values at their places, as one number."""
-    number = 0
-    for name, value in values.items():
-        low, width = places[name]
-        assert 0 <= value < 1 << width, f"{name} has {width} bits, {value:#x} does not fit"
-        number |= value << low
-    return number
-
-
-def pack(layout, **values):
-    """A descriptor as bytes; what is not named is zero."""
-    return compose(LAYOUTS[layout]["fields"], values).to_bytes(LAYOUTS[layout]["bytes"], "little")
-
-
-def unpack(layout, data):
-    """The fields of a descriptor."""
-    number = int.from_bytes(data[: LAYOUTS[layout]["bytes"]], "little")
-    return {name: number >> low & ((1 << width) - 1) for name, (low, width) in LAYOUTS[layout]["fields"].items()}
-
-
-class Host:
-    """Registers on one side of the card, memory on the other."""
-
-    def __init__(self, dut):
-        self.dut = dut
-        for direction, name, *_ in PORTS:
-            if direction == "in" and not name.startswith(("s_axil_", "m_axi_")):
-                # A name with a `$` is an escaped identifier to the simulator.
-                dut[f"\\{name} " if "$" in name else name].value = 0
-        self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clock, dut.reset)
-        self.memory = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clock, dut.reset, size=1 << 48)
-
-    def stutter(self, seed):
-        """Makes the memory pause on all five channels, half of the time."""
-        chance = random.Random(seed)
-        write, read = self.memory.write_if, self.memory.read_if
-        for channel in [write.aw_channel, write.w_channel, write.b_channel, read.ar_channel, read.r_channel]:
-            channel.set_pause_generator(iter(lambda: chance.random() < 0.5, None))
-
-    async def start(self):
-        """Resets the card and waits until it takes commands."""
-        Clock(self.dut.clock, 4, "ns").start()
-        self.dut.reset.value = 1
-        await ClockCycles(self.dut.clock, 4)
-        self.dut.reset.value = 0
-        await ClockCycles(self.dut.clock, 2)
-        await self.until("the card is not ready", 2000, "identity.status", "ready")
-
-    async def read(self, name):
-        """What a register reads."""
-        register = REGISTERS[name]
-        answer = await self.registers.read(register["address"], register["bytes"])
-        return int.from_bytes(answer.data, "little")
-
-    async def write(self, name, value):
-        """Stores to a register."""
-        register = REGISTERS[name]
-        await self.registers.write(register["address"], value.to_bytes(register["bytes"], "little"))
-
-    async def until(self, otherwise, tries, name, part):
-        """Reads a register until a flag of it is set."""
-        low, _ = REGISTERS[name]["parts"][part]
-        for _ in range(tries):
-            if await self.read(name) >> low & 1:
-                return
-        raise AssertionError(f"{otherwise}: {name}.{part} is still 0 after {tries} reads")
-
-    async def command(self, verb, kind, number, attributes=0, body=b""):
-        """Runs a command of the mailbox, which must succeed."""
-        head = pack(
-            "Command",
-            verb=code("Verb", verb),
-            object_kind=code("ObjectKind", kind),
-            modifier=0xC0C0,
-            object=number,
-            attributes=attributes,
-        )
-        await self.registers.write(REGISTERS["mailbox.input"]["address"], head + body)
-        await self.write("mailbox.go", 1)
-        await self.until("the mailbox does not answer", 200, "mailbox.state", "done")
-        answer = await self.registers.read(REGISTERS["mailbox.output"]["address"], LAYOUTS["Reply"]["bytes"])
-        reply = unpack("Reply", answer.data)
-        assert reply["status"] == code("CommandStatus", "Done"), f"{verb} {kind} {number}: {reply}"
-        assert (reply["token"], reply["object"]) == (0xC0C0, number), reply
-
-    async def region(self, number, virtual, page, length, rights):
-        """Registers memory whose pages follow each other; its key."""
-        body = pack("Region", base=virtual, length=length, key=0x42, direct=1, list=page, pd=9, rights=rights)
-        await self.command("Create", "Region", number, body=body)
-        return number << 8 | 0x42
-
-    async def completion(self, ring, cycles=20_000):
-        """The first entry of a completion queue, once its phase bit says that it is there."""
-        for _ in range(cycles // 10):
-            await ClockCycles(self.dut.clock, 10)
-            entry = unpack("Cqe", self.memory.read(ring, LAYOUTS["Cqe"]["bytes"]))
-            if entry["phase"]:
-                return entry
-        raise AssertionError(f"no completion in {cycles} cycles")
+from host import NUMBERS, REGISTERS, Host, code, pack
 
 
 # A card that does not answer a load would let the test wait for ever.
@@ -175,8 +57,7 @@ async def a_request_is_fetched_carried_out_and_completed(dut, stuttering):
     )
     await host.command("Create", "QueuePair", queue_pair, body=body)
     for state in ["Init", "ReadyToReceive", "ReadyToSend"]:
-        body = pack("QueuePair", state=code("QueuePairState", state))
-        await host.command("Modify", "QueuePair", queue_pair, code("Attribute", "STATE"), body)
+        await host.change(queue_pair, state)
     source_key = await host.region(1, source, source_page, len(source_bytes), 0)
     target_key = await host.region(2, target, target_page, len(target_bytes), NUMBERS["local_write"])
 
@@ -201,10 +82,7 @@ async def a_request_is_fetched_carried_out_and_completed(dut, stuttering):
     assert len(request) == NUMBERS["unit"]
     host.memory.write(ring, request)
 
-    doorbell = REGISTERS["doorbells.send"]
-    value = compose(doorbell["parts"], {"queue_pair": queue_pair, "producer": 1})
-    address = doorbell["address"] + page * NUMBERS["doorbell_page"]
-    await host.registers.write(address, value.to_bytes(doorbell["bytes"], "little"))
+    await host.ring(page, queue_pair, producer=1)
     entry = await host.completion(completions)
 
     found = {name: entry[name] for name in ["status", "opcode", "length", "queue_pair", "index", "receive"]}

@@ -1,4 +1,4 @@
-//! `cocotb`: the emitted Verilog alone, driven by `tests/cocotb` through cocotb and cocotbext-axi.
+//! `cocotb`: the emitted Verilog alone, driven by `tests/cocotb` through cocotb, cocotbext-axi, cocotbext-eth and scapy.
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,11 @@ use stroma_verilate::{Verilog, VpiHarness, vpi_program};
 use crate::rtl::{self, Profile};
 use crate::{process, tools, workspace};
 
-/// Where the tests are, and the module that holds them.
+/// Where the tests are, and the modules that hold them.
 const TESTS: &str = "tests/cocotb";
-const MODULE: &str = "test_card";
+const MODULES: [&str; 2] = ["test_card", "test_wire"];
 
-const NEXT_STEP: &str = "next step: repair the card or tests/cocotb/test_card.py, then `cargo xtask cocotb` again; \
+const NEXT_STEP: &str = "next step: repair the card or its tests in tests/cocotb, then `cargo xtask cocotb` again; \
                          `cargo xtask test` says whether the same card passes with our own driver";
 
 /// Emits, builds and drives the given profiles, both when none is given.
@@ -90,7 +90,7 @@ fn simulate(program: &Path, top: &str, card: &Path, results: &Path) -> Result<Ou
         .env("PYGPI_PYTHON_BIN", config("--python-bin")?)
         .env("GPI_USERS", format!("{};{}", config("--libpython")?, config("--pygpi-entry-point")?))
         .env("COCOTB_TOPLEVEL", top)
-        .env("COCOTB_TEST_MODULES", MODULE)
+        .env("COCOTB_TEST_MODULES", MODULES.join(","))
         .env("COCOTB_RESULTS_FILE", results)
         .env("COCOTB_LOG_LEVEL", "WARNING")
         .env("COCOTB_RANDOM_SEED", "1")
@@ -162,7 +162,11 @@ mod tests {
     }
 
     #[test]
-    fn the_module_is_where_it_is_looked_for() {
-        assert!(workspace::root().join(TESTS).join(format!("{MODULE}.py")).is_file());
+    fn the_modules_are_all_that_hold_tests() {
+        let files = workspace::files(&workspace::root().join(TESTS), "py").unwrap();
+        let stems = files.iter().filter_map(|path| path.file_stem()?.to_str());
+        let mut found: Vec<&str> = stems.filter(|stem| stem.starts_with("test_")).collect();
+        found.sort_unstable();
+        assert_eq!(found, MODULES);
     }
 }

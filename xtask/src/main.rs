@@ -12,6 +12,7 @@ mod process;
 mod programs;
 mod rtl;
 mod setup;
+mod soak;
 mod source_check;
 mod stage;
 mod test;
@@ -44,10 +45,10 @@ enum Task {
         #[arg(long = "for", default_value = "ci")]
         routine: tools::Routine,
     },
-    /// Replay the recorded RoCE v2 frames through the simulated card, at both widths
+    /// Run two simulated cards on a cable, an application on each
     ///
-    /// Builds the Verilated receive and transmit front ends, sends every frame of tests/vectors/*.pcap through them, and
-    /// prints one line a frame with its verdict.
+    /// The applications exchange letters by WRITE and READ, and a table tells where the time of one request goes. The frames of
+    /// the first card are kept in target/demo/first-light.pcapng.
     Demo,
     /// Run every test of the workspace, and the checks of the sources
     ///
@@ -63,12 +64,17 @@ enum Task {
     /// Cycle counts are exact and the same on every machine; figures under `sim.` are of this machine and this run. Every
     /// figure is printed with the profile and the timing it depends on.
     Bench {
-        /// What to measure: host, all
+        /// What to measure: host, first-light, all
         suite: String,
         /// Also write the figures to a file, as a list of {name, value, unit, profile, timing}
         #[arg(long, value_name = "FILE")]
         json: Option<std::path::PathBuf>,
     },
+    /// Send random WRITEs and READs over a bad wire, and compare what they leave behind
+    ///
+    /// Frames are lost, doubled and overtaken by chance, from seeds. Every operation must complete once and in order, and both
+    /// memories must be as a plain copy says. Each run of 500 operations prints its seed.
+    Soak(soak::Options),
     /// Run everything a change must pass
     ///
     /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, cocotb, proofs, cargo-deny where installed. Stops at the first
@@ -82,10 +88,10 @@ enum Task {
         #[arg(long)]
         profile: Option<rtl::Profile>,
     },
-    /// Drive the emitted Verilog with cocotb: registers, a work request, a copy, its completion
+    /// Drive the emitted Verilog with cocotb: registers, a copy, a WRITE to and from a peer made of scapy
     ///
-    /// None of our own simulator or driver takes part: tests/cocotb talks AXI to the card through cocotbext-axi. The
-    /// simulator is built once for an RTL text; later runs take seconds.
+    /// None of our own simulator or driver takes part: tests/cocotb talks AXI to the card through cocotbext-axi, and Ethernet
+    /// through cocotbext-eth. The simulator is built once for an RTL text; later runs take seconds.
     Cocotb {
         /// Only this card [default: both]
         #[arg(long)]
@@ -139,6 +145,7 @@ fn run(task: Task) -> Result<()> {
         Task::Demo => demo::run(),
         Task::Test { filter } => test::run(filter),
         Task::Bench { suite, json } => bench::run(&suite, json.as_deref()),
+        Task::Soak(options) => soak::run(&options),
         Task::Ci => ci::run(),
         Task::Rtl(options) => rtl::run(&options),
         Task::Lint { profile } => {

@@ -17,7 +17,7 @@ use crate::workspace;
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Routine {
-    /// The replay of the recorded frames.
+    /// The demonstration, the soak, the figures: whatever runs simulated cards.
     Demo,
     /// All tests of the workspace.
     Test,

@@ -11,7 +11,7 @@ use stroma_abi::desc::mailbox::BODY_LEN;
 use stroma_device::{Backend, Backing, Card, DmaMemory};
 
 use crate::{
-    AsyncEvent, CompletionChannel, CompletionQueue, CompletionQueueBuilder, DoorbellPage, Error,
+    AsyncEvent, CompletionChannel, CompletionQueue, CompletionQueueBuilder, DoorbellPage, Error, Port,
     ProtectionDomain, Result,
     events::{Dispatch, Events},
     iova::{Mapped, Space},
@@ -20,6 +20,8 @@ use crate::{
     numbers::{Number, Numbers},
 };
 
+/// Queue pairs 0 and 1 belong to management, on every network of this kind: tools take packets to them for its datagrams.
+const MANAGEMENT: u32 = 2;
 /// Domains are numbers of the driver; their field has as many values.
 const DOMAINS: u32 = 1 << u16::BITS;
 
@@ -60,7 +62,7 @@ impl DeviceBuilder {
             mailbox: Mutex::new(Mailbox::new(self.timeout)),
             timeout: self.timeout,
             space,
-            queue_pairs: Numbers::new("queue pairs", capabilities.queue_pairs),
+            queue_pairs: Numbers::from("queue pairs", MANAGEMENT, capabilities.queue_pairs),
             completion_queues: Numbers::new("completion queues", capabilities.completion_queues),
             regions: Numbers::new("memory regions", capabilities.memory_regions),
             domains: Numbers::new("protection domains", DOMAINS),
@@ -108,6 +110,12 @@ impl Device {
     #[must_use]
     pub fn card(&self) -> &Card {
         &self.card
+    }
+
+    /// The network port.
+    #[must_use]
+    pub fn port(&self) -> Port<'_> {
+        Port::new(&self.card)
     }
 
     /// Makes a protection domain.

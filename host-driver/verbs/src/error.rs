@@ -66,6 +66,14 @@ pub enum Error {
         /// How many there are.
         capacity: u32,
     },
+    /// The port has no such place for an address.
+    #[error("the port has {count} addresses, and none at place {index}")]
+    NoAddress {
+        /// The place that was asked for.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// No room in the card's address space.
     #[error("no {len:#x} free bytes in the card's address space")]
     NoAddresses {

@@ -8,9 +8,11 @@ use std::{
 
 use crate::{Error, Result, lock};
 
-/// Numbers of one kind of object, from 0 to a capacity.
+/// Numbers of one kind of object, up to a capacity.
 pub(crate) struct Numbers {
     what: &'static str,
+    /// The first of them.
+    first: u32,
     capacity: u32,
     state: Mutex<State>,
 }
@@ -32,7 +34,13 @@ pub(crate) struct Number {
 
 impl Numbers {
     pub(crate) fn new(what: &'static str, capacity: u32) -> Arc<Self> {
-        Arc::new(Self { what, capacity, state: Mutex::default() })
+        Self::from(what, 0, capacity)
+    }
+
+    /// From `first` to below `capacity`.
+    pub(crate) fn from(what: &'static str, first: u32, capacity: u32) -> Arc<Self> {
+        let state = Mutex::new(State { next: first, ..State::default() });
+        Arc::new(Self { what, first, capacity, state })
     }
 
     pub(crate) fn take(self: &Arc<Self>) -> Result<Number> {
@@ -43,7 +51,7 @@ impl Numbers {
             state.next += 1;
             state.next - 1
         } else {
-            return Err(Error::NoneLeft { what: self.what, capacity: self.capacity });
+            return Err(Error::NoneLeft { what: self.what, capacity: self.capacity - self.first });
         };
         Ok(Number { value, numbers: Arc::clone(self) })
     }

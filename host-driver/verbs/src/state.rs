@@ -1,6 +1,6 @@
 //! Attributes of queue pairs, and which of them a change of state needs.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use stroma_abi::{
     Field, Psn, Qpn, Value,
@@ -10,7 +10,7 @@ use stroma_abi::{
     },
 };
 
-use crate::{Access, Error, Result};
+use crate::{Access, Error, Result, port};
 
 /// Where the packets of a queue pair go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,13 +96,9 @@ impl Attributes {
             flow_label.fits("source_address", QueuePair::SOURCE_ADDRESS, address.source_address);
         let mut mac = [0; size_of::<u64>()];
         mac[..address.mac.len()].copy_from_slice(&address.mac);
-        let ip: Ipv6Addr = match address.ip {
-            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-            IpAddr::V6(ip) => ip,
-        };
         changed.body = QueuePair {
             peer_mac: u64::from_le_bytes(mac),
-            peer_ip: u128::from_le_bytes(ip.octets()),
+            peer_ip: port::bits(address.ip),
             source_port: address.source_port,
             hop_limit: address.hop_limit,
             traffic_class: address.traffic_class,

@@ -88,6 +88,26 @@ impl<'a> Batch<'a> {
         self.request(WorkOp::Scatter, body)
     }
 
+    /// Writes pieces of local memory, one behind the other, to `target` in the peer's memory, under the peer's key.
+    pub fn write(mut self, pieces: &[Sge], target: u64, target_key: u32) -> Self {
+        (self.head.remote, self.head.key) = (target, target_key);
+        let body = self.list(pieces);
+        self.request(WorkOp::Write, body)
+    }
+
+    /// Writes `bytes`, as they are now, to `target` in the peer's memory.
+    pub fn inline_write(mut self, bytes: &[u8], target: u64, target_key: u32) -> Self {
+        (self.head.remote, self.head.key) = (target, target_key);
+        self.request(WorkOp::Write, Ok(Body::Inline(bytes)))
+    }
+
+    /// Reads what is at `source` in the peer's memory into `piece` of local memory; `None` reads no byte.
+    pub fn read(mut self, piece: Option<Sge>, source: u64, source_key: u32) -> Self {
+        (self.head.remote, self.head.key) = (source, source_key);
+        let body = self.list(piece.as_slice());
+        self.request(WorkOp::Read, body)
+    }
+
     /// Posts the requests: writes them to the send queue and tells the card.
     ///
     /// # Errors

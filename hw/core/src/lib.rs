@@ -1,15 +1,15 @@
 //! The card's datapath as RustHDL blocks, and the emitter that turns them into Verilog.
 //!
 //! ```text
-//!   wire ─▶ rx ─▶ head, payload ─▶ ┐                          ┌ state: who may touch which memory
-//!                                  ├ transport (to come) ─────┤
-//!   wire ◀─ tx ◀─ head, payload ◀─ ┘                          └ host: the way to host memory
+//!   wire ─▶ rx ─▶ head, payload ─▶ ┐                                    ┌ state: who may touch which memory
+//!                                  ├ transport: reliable connections ───┤
+//!   wire ◀─ tx ◀─ head, payload ◀─ ┘                                    └ host: the way to host memory
 //! ```
 //!
 //! [`stream`] says how blocks talk, [`pack`] how their records become bits, [`head`] what is known of a packet. [`prim`]
 //! holds the parts every stage is made of, [`rx`] and [`tx`] take packets apart and put them together ([`mask`] and [`crc`]
-//! serve both), [`mod@state`] checks and translates addresses, [`host`] moves data. [`verilog`] prints all of it, [`formal`]
-//! proves what can be proved.
+//! serve both), [`transport`] makes packets of work requests and carries out those of peers, [`mod@state`] checks and translates
+//! addresses, [`host`] moves data. [`verilog`] prints all of it, [`formal`] proves what can be proved.
 
 #![forbid(unsafe_code)]
 #![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]

@@ -24,6 +24,7 @@ use stroma_hw::tx::TxFront;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
 
 use crate::Profile;
+use crate::fronts::Fronts;
 
 type Emit = fn(&str) -> Result<Rtl, EmitError>;
 
@@ -69,6 +70,7 @@ blocks! {
     block_fifo:        prim::block_fifo::BlockFifo<Beat<64>, 9>, prim::block_fifo::BlockFifo<Beat<512>, 9>, "buffers 512 beats in block RAM";
     rx_front:          RxFront<64>,                              RxFront<512>,                              "receive front end";
     tx_front:          TxFront<64>,                              TxFront<512>,                              "transmit front end";
+    fronts:            Fronts<64, 8>,                            Fronts<512, 64>,                           "both front ends between MAC and transport";
     control:           Control,                                  Control,                                   "BARs, registers and mailbox";
     doorbells:         Doorbells<4, 8>,                          Doorbells<6, 10>,                          "doorbell pages and push windows";
     send:              Send<8>,                                  Send<10>,                                  "scheduler of the send queues";

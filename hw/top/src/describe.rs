@@ -1,7 +1,8 @@
 //! A card in words that any language reads: registers, descriptors and codes as JSON, for those who drive it without Rust.
 //!
 //! ```text
-//! registers  "block.name": { address on the AXI4-Lite port, bytes, parts: { name: [first bit, bits] }, reads: what it always reads }
+//! registers  "block.name": { address on the AXI4-Lite port, bytes, stride to the next element, parts: { name: [first bit, bits] },
+//!                            reads: what it always reads }
 //! layouts    "Name": { bytes, fields: { name: [first bit, bits] } }      little-endian
 //! codes      "Enum": { "Variant": number }
 //! numbers    "name": number
@@ -17,6 +18,7 @@ use stroma_abi::desc::{
 };
 use stroma_abi::regs::map::{BAR0, BAR2, BAR2_AT, DOORBELL_PAGE};
 use stroma_abi::regs::{Access, Block, Reg};
+use stroma_abi::wire::Class;
 
 use crate::Profile;
 
@@ -37,6 +39,7 @@ pub fn describe(profile: Profile) -> Value {
                 let description = json!({
                     "address": at + block.address(reg),
                     "bytes": reg.width / 8,
+                    "stride": reg.stride,
                     "parts": places(reg.fields),
                     "reads": decided(block, reg).or(fixed(reg)),
                 });
@@ -52,6 +55,7 @@ pub fn describe(profile: Profile) -> Value {
         "numbers": {
             "doorbell_page": DOORBELL_PAGE,
             "local_write": region::rights::LOCAL_WRITE,
+            "remote_write": region::rights::REMOTE_WRITE,
             "unit": wqe::UNIT,
         },
     })
@@ -87,13 +91,14 @@ fn codes() -> Value {
         .iter()
         .map(|(bit, name, _)| ((*name).to_owned(), json!(1_u64 << bit)))
         .collect();
+    codes["Class"] = named(Class::ALL.iter().map(|class| (*class, class.index() as u64)));
     codes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stroma_abi::regs::map::{MAGIC, doorbells};
+    use stroma_abi::regs::map::{MAGIC, doorbells, rx_classes};
 
     #[test]
     fn what_is_described_is_what_the_abi_says() {
@@ -104,6 +109,8 @@ mod tests {
         assert_eq!(registers["capabilities.shared_receive_queues"]["reads"], json!(0));
         assert_eq!(registers["doorbells.send"]["address"], json!(BAR2_AT + doorbells::SEND.offset));
         assert_eq!(registers["doorbells.send"]["parts"]["producer"], json!([24, 16]));
+        assert_eq!(registers["rx_classes.frames"]["stride"], json!(rx_classes::FRAMES.stride));
+        assert_eq!(card["codes"]["Class"]["Icrc"], json!(15));
         assert_eq!(card["layouts"]["Cqe"]["fields"]["phase"], json!([31 * 8 + 7, 1]));
         assert_eq!(card["codes"]["WorkOp"]["Gather"], json!(0x0c));
         assert_eq!(card["codes"]["Attribute"]["STATE"], json!(queue_pair::attribute::STATE));

@@ -10,6 +10,7 @@
 
 mod blocks;
 mod describe;
+pub mod fronts;
 pub mod nic;
 pub mod profile;
 

@@ -1,15 +1,13 @@
 //! The card: its stages joined, no logic of its own.
 //!
 //! ```text
-//!  network            AXI4-Stream                                         transport
-//!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> head, payload (whole, checked packets)
-//!   tx_* pins <- AxisOut <- TxFront: ICRC, insert, build        <- head, payload
+//!  network
+//!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> head, payload (whole, checked packets) -> HostSide
+//!   tx_* pins <- AxisOut <- TxFront: ICRC, insert, build        <- head, payload                          <- HostSide
 //!
 //!  host
-//!   s_axil_* pins -> HostSide: registers, mailbox, doorbells, work requests, tables -> m_axi_* pins, irq_* pins
+//!   s_axil_* pins -> HostSide: registers, mailbox, doorbells, work requests, connections, tables -> m_axi_* pins, irq_* pins
 //! ```
-//!
-//! The transport side ends in stream ports until the transport itself stands between front ends and host side.
 
 use rust_hdl::prelude::*;
 use stroma_abi::wire::class::Class;
@@ -19,23 +17,22 @@ use stroma_hw::host::control::facts::Facts;
 use stroma_hw::host::side::HostSide;
 use stroma_hw::rx::RxFront;
 use stroma_hw::rx::axis::AxisIn;
-use stroma_hw::stream::{Beat, StreamSink, StreamSource};
+use stroma_hw::stream::{Beat, StreamSource};
 use stroma_hw::tx::TxFront;
 use stroma_hw::tx::axis::AxisOut;
 
 block! {
-    /// The card between MAC and host; its transport side is open.
+    /// The card between MAC and host.
     ///
-    /// - **Ports** `rx_t*`, `tx_t*`: AXI4-Stream to the MAC, frames without FCS; `link_up`: the MAC's word; `rx_head`/`rx_payload`: one
-    ///   head a good packet and its payload; `tx_head`/`tx_payload`: the same the other way; `rx_counts`: frames of each class;
-    ///   `tx_mismatched`: payloads that were not as long as their head said. `s_axil_*`: AXI4-Lite subordinate, 64 bits wide, BAR0
-    ///   from address 0 and BAR2 from 2^24 on; `m_axi_*`: AXI4 manager to host memory, as
-    ///   [`axi`](stroma_hw::host::axi) says; `irq_*`: interrupt vectors to raise. `cycles`: since reset; `skip`, `quiet`, `wake`: for
-    ///   simulations, see [`HostSide`]; `skip` is 0 on a board.
+    /// - **Ports** `rx_t*`, `tx_t*`: AXI4-Stream to the MAC, frames without FCS; `link_up`: the MAC's word; `tx_pause`: the peer asks for
+    ///   silence, as [`AxisOut`] has it; `rx_counts`: frames of each class; `tx_mismatched`: payloads that were not as long as their
+    ///   head said. `s_axil_*`: AXI4-Lite subordinate, 64 bits wide, BAR0 from address 0 and BAR2 from 2^24 on; `m_axi_*`: AXI4
+    ///   manager to host memory, as [`axi`](stroma_hw::host::axi) says; `irq_*`: interrupt vectors to raise. `cycles`: since reset;
+    ///   `skip`, `quiet`, `wake`: for simulations, see [`HostSide`]; `skip` is 0 on a board.
     /// - **Rate** one beat a cycle each way, no bubbles between frames.
-    /// - **Backpressure** `rx_tready` falls only when the transport side stops taking packets.
+    /// - **Backpressure** `rx_tready` falls when the transport takes packets more slowly than they come, and never for what is sent.
     /// - **Reset** synchronous; everything under way is forgotten.
-    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize> {
+    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub rx_tdata: Signal<In, Bits<D>>,
@@ -51,10 +48,7 @@ block! {
         pub tx_tuser: Signal<Out, Bit>,
         pub tx_tready: Signal<In, Bit>,
         pub link_up: Signal<In, Bit>,
-        pub rx_head: StreamSource<Head>,
-        pub rx_payload: StreamSource<Beat<D>>,
-        pub tx_head: StreamSink<Head>,
-        pub tx_payload: StreamSink<Beat<D>>,
+        pub tx_pause: Signal<In, Bit>,
         pub rx_counts: [Signal<Out, Bits<32>>; Class::COUNT],
         pub tx_mismatched: Signal<Out, Bits<32>>,
         pub s_axil_awaddr: Signal<In, Bits<25>>,
@@ -114,7 +108,7 @@ block! {
         rx: RxFront<D>,
         tx: TxFront<D>,
         mac_out: AxisOut<D, K>,
-        host: HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>,
+        host: HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>,
         beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
         incrementing: Constant<Bits<2>> = Constant::new(1.into()),
     }
@@ -129,7 +123,9 @@ impl<
     const PAGES: usize,
     const WINDOWS: usize,
     const LOG: usize,
-> Nic<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>
+    const OUT: usize,
+    const RING: usize,
+> Nic<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>
 {
     /// A card of which these facts are true.
     #[must_use]
@@ -147,7 +143,9 @@ impl<
     const PAGES: usize,
     const WINDOWS: usize,
     const LOG: usize,
-> Logic for Nic<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>
+    const OUT: usize,
+    const RING: usize,
+> Logic for Nic<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -166,14 +164,14 @@ impl<
         self.mac_in.tuser.next = self.rx_tuser.val();
         self.rx_tready.next = self.mac_in.tready.val();
         StreamSource::<Beat<D>>::join(&mut self.mac_in.source, &mut self.rx.sink);
-        StreamSource::<Head>::link(&mut self.rx_head, &mut self.rx.head);
-        StreamSource::<Beat<D>>::link(&mut self.rx_payload, &mut self.rx.payload);
+        StreamSource::<Head>::join(&mut self.rx.head, &mut self.host.rx_head);
+        StreamSource::<Beat<D>>::join(&mut self.rx.payload, &mut self.host.rx_payload);
         for i in 0..16 {
             self.rx_counts[i].next = self.rx.counts[i].val();
             self.host.class_counts[i].next = self.rx.counts[i].val();
         }
-        StreamSink::<Head>::link(&mut self.tx_head, &mut self.tx.head);
-        StreamSink::<Beat<D>>::link(&mut self.tx_payload, &mut self.tx.payload);
+        StreamSource::<Head>::join(&mut self.host.tx_head, &mut self.tx.head);
+        StreamSource::<Beat<D>>::join(&mut self.host.tx_payload, &mut self.tx.payload);
         StreamSource::<Beat<D>>::join(&mut self.tx.source, &mut self.mac_out.sink);
         self.tx_mismatched.next = self.tx.mismatched.val();
         self.tx_tdata.next = self.mac_out.tdata.val();
@@ -182,13 +180,14 @@ impl<
         self.tx_tlast.next = self.mac_out.tlast.val();
         self.tx_tuser.next = self.mac_out.tuser.val();
         self.mac_out.tready.next = self.tx_tready.val();
+        self.mac_out.pause.next = self.tx_pause.val();
         self.host.tx_frame.next = self.mac_out.tvalid.val() & self.mac_out.tlast.val() & self.tx_tready.val();
         self.host.link.next = self.link_up.val();
         self.host.stirs.next = (self.rx_tvalid.val() & self.mac_in.tready.val())
-            | (self.rx.head.valid.val() & self.rx_head.ready.val())
-            | (self.rx.payload.valid.val() & self.rx_payload.ready.val())
-            | (self.tx_head.valid.val() & self.tx.head.ready.val())
-            | (self.tx_payload.valid.val() & self.tx.payload.ready.val())
+            | (self.rx.head.valid.val() & self.host.rx_head.ready.val())
+            | (self.rx.payload.valid.val() & self.host.rx_payload.ready.val())
+            | (self.host.tx_head.valid.val() & self.tx.head.ready.val())
+            | (self.host.tx_payload.valid.val() & self.tx.payload.ready.val())
             | (self.mac_out.tvalid.val() & self.tx_tready.val());
 
         // The BARs.

@@ -5,7 +5,11 @@ use stroma_abi::regs::{Block, Reg};
 use stroma_hw::host::control::facts::Facts;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
 
+use crate::fronts::Fronts;
 use crate::nic::Nic;
+
+/// READs of one queue pair that may be in flight, each way.
+const OUTSTANDING_READS: u32 = 16;
 
 /// How large a card is, in powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +25,12 @@ pub struct Capacity {
 }
 
 impl Capacity {
+    /// Queue pairs.
+    #[must_use]
+    pub const fn queue_pairs(&self) -> usize {
+        1 << self.queue_pairs_log
+    }
+
     /// Pages of BAR2.
     #[must_use]
     pub const fn doorbell_pages(&self) -> usize {
@@ -58,6 +68,15 @@ impl Profile {
         match self {
             Self::TenGig => "stroma_10g",
             Self::HundredGig => "stroma_100g",
+        }
+    }
+
+    /// Name of the top module of its front ends alone.
+    #[must_use]
+    pub const fn fronts_top(self) -> &'static str {
+        match self {
+            Self::TenGig => "stroma_fronts_10g",
+            Self::HundredGig => "stroma_fronts_100g",
         }
     }
 
@@ -109,10 +128,24 @@ impl Profile {
 
     fn emit_with(self, rtl_hash: u64) -> Result<Rtl, EmitError> {
         let facts = self.facts(rtl_hash);
-        // Datapath; logs of queue pairs, CQs, regions, doorbell pages, units of push windows; log of the copy buffer's beats.
+        // Datapath; logs of queue pairs, CQs, regions, doorbell pages, units of push windows; log of the buffers' beats;
+        // logs of messages on their way and of READs to be answered, of all queue pairs.
         match self {
-            Self::TenGig => emit(self.top(), || Nic::<64, 8, 8, 8, 10, 4, 8, 11>::new(&facts)),
-            Self::HundredGig => emit(self.top(), || Nic::<512, 64, 10, 10, 12, 6, 10, 8>::new(&facts)),
+            Self::TenGig => emit(self.top(), || Nic::<64, 8, 8, 8, 10, 4, 8, 11, 13, 12>::new(&facts)),
+            Self::HundredGig => {
+                emit(self.top(), || Nic::<512, 64, 10, 10, 12, 6, 10, 8, 15, 14>::new(&facts))
+            }
+        }
+    }
+
+    /// The Verilog of its front ends alone.
+    ///
+    /// # Errors
+    /// When a block cannot be emitted faithfully.
+    pub fn emit_fronts(self) -> Result<Rtl, EmitError> {
+        match self {
+            Self::TenGig => emit(self.fronts_top(), Fronts::<64, 8>::default),
+            Self::HundredGig => emit(self.fronts_top(), Fronts::<512, 64>::default),
         }
     }
 
@@ -125,7 +158,7 @@ impl Profile {
 
     fn facts(self, rtl_hash: u64) -> Facts {
         let capacity = self.capacity();
-        let push = compose(&capabilities::FEATURES, "push");
+        let flags = ["rc", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
         Facts {
             data_bits: u32::try_from(self.data_bits()).expect("a few hundred"),
             clock_khz: self.clock_khz(),
@@ -133,7 +166,8 @@ impl Profile {
             completion_queues: 1 << capacity.completion_queues_log,
             memory_regions: 1 << capacity.memory_regions_log,
             doorbell_pages: 1 << capacity.doorbell_pages_log,
-            features: push,
+            features: flags.into_iter().sum(),
+            outstanding: OUTSTANDING_READS,
             rtl_hash,
             ..Facts::default()
         }

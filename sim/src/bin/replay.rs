@@ -1,5 +1,5 @@
-//! Replays captures through the Verilated card, one line a frame: what it is, what the card said of it, and whether the
-//! card can build it again.
+//! Replays captures through the Verilated front ends, one line a frame: what it is, what they said of it, and whether they
+//! can build it again.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use stroma_abi::wire::{Class, Frame, classify, print};
 use stroma_hw::head::Head;
-use stroma_sim::{Card, Packet, pcap};
+use stroma_sim::{Fronts, Packet, pcap};
 use stroma_top::Profile;
 use stroma_verilate::Options;
 
@@ -31,9 +31,9 @@ fn main() -> Result<()> {
     let mut disagreements = 0;
     for profile in profiles {
         let options = Options { label: Some(format!("replay-{}", profile.name())), ..Options::default() };
-        let mut card = Card::new(profile, &options).context("starting the card")?;
+        let mut fronts = Fronts::new(profile, &options).context("starting the front ends")?;
         println!(
-            "== {} card: {} bit at {} MHz",
+            "== {} front ends: {} bit at {} MHz",
             profile.name(),
             profile.data_bits(),
             f64::from(profile.clock_khz()) / 1e3
@@ -42,26 +42,26 @@ fn main() -> Result<()> {
             let frames = pcap::read(path)?;
             println!("-- {}: {} frames", path.display(), frames.len());
             for (number, frame) in frames.iter().enumerate() {
-                let verdict = replay(&mut card, &frame.bytes)
+                let verdict = replay(&mut fronts, &frame.bytes)
                     .with_context(|| format!("{} frame {}", path.display(), number + 1))?;
                 disagreements += u64::from(!verdict.agrees);
                 println!("{:5} {:24} {}", number + 1, verdict.text, print::line(&frame.bytes));
             }
         }
-        let counts = Class::ALL.iter().filter(|class| card.count(**class) > 0);
+        let counts = Class::ALL.iter().filter(|class| fronts.count(**class) > 0);
         let counts: Vec<String> =
-            counts.map(|class| format!("{} {}", card.count(*class), class.name())).collect();
+            counts.map(|class| format!("{} {}", fronts.count(*class), class.name())).collect();
         println!(
-            "== {} card judged {} frames in {} cycles: {}",
+            "== {} front ends judged {} frames in {} cycles: {}",
             profile.name(),
-            card.judged(),
-            card.cycle(),
+            fronts.judged(),
+            fronts.cycle(),
             counts.join(", ")
         );
     }
     ensure!(
         disagreements == 0,
-        "the card and the model disagree on {disagreements} frames (see the lines marked !!)"
+        "the front ends and the model disagree on {disagreements} frames (see the lines marked !!)"
     );
     Ok(())
 }
@@ -72,13 +72,13 @@ struct Verdict {
 }
 
 /// Sends one frame through the receive front end and, if it is RoCE, its fields through the transmit front end.
-fn replay(card: &mut Card, bytes: &[u8]) -> Result<Verdict> {
-    let before: Vec<u64> = Class::ALL.iter().map(|class| card.count(*class)).collect();
-    card.receive(bytes, false);
-    card.run_until_idle(LIMIT)?;
-    let counted = Class::ALL.into_iter().find(|class| card.count(*class) > before[class.index()]);
-    let Some(class) = counted else { bail!("the card counted nothing") };
-    let packets = card.packets();
+fn replay(fronts: &mut Fronts, bytes: &[u8]) -> Result<Verdict> {
+    let before: Vec<u64> = Class::ALL.iter().map(|class| fronts.count(*class)).collect();
+    fronts.receive(bytes, false);
+    fronts.run_until_idle(LIMIT)?;
+    let counted = Class::ALL.into_iter().find(|class| fronts.count(*class) > before[class.index()]);
+    let Some(class) = counted else { bail!("the front ends counted nothing") };
+    let packets = fronts.packets();
     let expected = classify(bytes).map_or_else(|reject| reject.class, |_| Class::Roce);
     let Ok(frame) = Frame::parse(bytes) else {
         let agrees = class == expected && packets.is_empty();
@@ -86,11 +86,11 @@ fn replay(card: &mut Card, bytes: &[u8]) -> Result<Verdict> {
     };
     let packet = Packet { head: Head::of(&frame), payload: frame.payload.to_vec() };
     let received = packets == [packet.clone()];
-    card.transmit(&packet);
-    card.run_until_idle(LIMIT)?;
-    // Padding of short frames is the MAC's, so it is not in what the card builds.
+    fronts.transmit(&packet);
+    fronts.run_until_idle(LIMIT)?;
+    // Padding of short frames is the MAC's, so it is not in what they build.
     let exact = &bytes[..bytes.len() - frame.padding.len()];
-    let rebuilt = card.frames() == [(exact.to_vec(), false)];
+    let rebuilt = fronts.frames() == [(exact.to_vec(), false)];
     let text = match (received, rebuilt) {
         (true, true) => "   accepted, rebuilt".to_string(),
         (true, false) => "!! accepted, not rebuilt".to_string(),

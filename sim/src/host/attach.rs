@@ -30,6 +30,10 @@ pub enum Event {
         /// It was the last of its burst.
         last: bool,
     },
+    /// The first beat of a frame left the network port.
+    Left,
+    /// The last beat of a frame arrived there.
+    Arrived,
     /// The card raised an interrupt.
     Interrupt {
         /// The vector.

@@ -142,6 +142,15 @@ impl Line {
         self.waiting.is_empty() && self.free_at <= (now + 1) * self.cycle_units
     }
 
+    /// A cycle before which [`takes`](Self::takes) says no, if nobody does anything to the line.
+    #[must_use]
+    pub fn room_due(&self) -> u64 {
+        let end = |(at, start): (usize, u64)| {
+            start + self.units(line_bytes(self.waiting[at].bytes.len())) + self.units(GAP)
+        };
+        self.next().map_or(self.free_at, end).div_ceil(self.cycle_units).saturating_sub(1)
+    }
+
     /// Obeys a pause frame that came from the far end by cycle `now`. The frame on the wire is finished first.
     pub fn pause(&mut self, now: u64, pause: &PauseFrame) {
         self.advance(now);
@@ -150,6 +159,13 @@ impl Line {
         for (until, quanta) in self.paused_until.iter_mut().zip(pause.quanta) {
             *until = quanta.map_or(*until, end);
         }
+    }
+
+    /// The first cycle from `now` on in which no class is paused.
+    #[must_use]
+    pub fn pause_end(&self, now: u64) -> u64 {
+        let last = self.paused_until.iter().copied().max().unwrap_or(0);
+        last.div_ceil(self.cycle_units).max(now)
     }
 
     /// Frames that began to leave by cycle `now`, since the last call.

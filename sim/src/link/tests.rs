@@ -98,6 +98,29 @@ fn a_mac_takes_beats_when_the_wire_is_free_within_a_cycle() {
 }
 
 #[test]
+fn a_line_knows_before_which_cycle_it_has_no_room() {
+    let mut link = Link::new(BARE, KHZ, Faults::default());
+    let (mut random, mut full, mut exact) = (SplitMix64::new(3), 0, 0);
+    for now in 0..20_000 {
+        let due = link.line.room_due();
+        let takes = link.line.takes(now);
+        assert!(!takes || due <= now, "room in cycle {now}, before {due}");
+        full += u64::from(!takes);
+        // With a frame still waiting it may be later than said: not much is lost, for somebody looks in vain.
+        exact += u64::from(takes == (due <= now));
+        match random.below(20) {
+            0 if takes => {
+                let length = usize::try_from(20 + random.below(1400)).expect("small");
+                link.push(now, frame(now, length), false);
+            }
+            1 => link.line.pause(now, &PauseFrame { quanta: [Some(20); 8] }),
+            _ => {}
+        }
+    }
+    assert!(full > 5000 && exact > 19_000, "{full} cycles without room, {exact} foretold");
+}
+
+#[test]
 fn what_does_not_fit_the_queue_is_dropped_and_counted() {
     let mut link = Link::new(LinkConfig { queue_bytes: 3000, ..BARE }, KHZ, Faults::default());
     // The first is on the wire at once, three wait; the fifth finds no room, and 20 cycles later there is some.

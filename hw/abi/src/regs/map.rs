@@ -20,6 +20,8 @@ pub const ABI_VERSION: u32 = 0x0000_0001;
 pub const CATALOGUE_MAX: usize = 16;
 /// Interrupt vectors.
 pub const VECTORS: usize = 32;
+/// Addresses of the network port.
+pub const PORT_ADDRESSES: usize = 16;
 /// log2 of the fewest entries of the event queue.
 pub const EVENT_LOG_MIN: usize = 4;
 /// log2 of the most entries of the event queue.
@@ -46,6 +48,7 @@ pub const BAR0: Bar = Bar {
         events::BLOCK,
         moderation::BLOCK,
         mailbox::BLOCK,
+        port::BLOCK,
     ],
     prose: "Control and state of the whole card, for the driver alone. The blocks form a chain: a driver begins at \
             offset 0, takes the blocks whose type and major version it knows, and skips the others. Accesses are of 32 \
@@ -156,6 +159,12 @@ block! {
     CQ_OVERFLOWS = Reg::long("cq_overflows", 0x98, ReadOnly,
         "Completions that were lost because their queue was full or did not exist.");
     DMA_ERRORS = Reg::long("dma_errors", 0xa0, ReadOnly, "Reads and writes of host memory that failed.");
+    CNPS_SENT = Reg::long("cnps_sent", 0xa8, ReadOnly, "Congestion notifications sent.");
+    CNPS_RECEIVED = Reg::long("cnps_received", 0xb0, ReadOnly, "Congestion notifications received.");
+    RX_UNWANTED = Reg::long("rx_unwanted", 0xb8, ReadOnly,
+        "Good packets that were for no queue pair, in no state to take them, or from a stranger.");
+    ANSWERS_DROPPED = Reg::long("answers_dropped", 0xc0, ReadOnly,
+        "READs that were not answered because 16 of their queue pair waited; the peer asks again.");
 }
 
 block! {
@@ -201,7 +210,7 @@ block! {
 
 block! {
     /// Commands: create, modify, query and destroy queue pairs, CQs and memory regions, one at a time.
-    mailbox at 0x0a00, 0x200, kind 0x08 version 0x0001_0000 next 0;
+    mailbox at 0x0a00, 0x200, kind 0x08 version 0x0001_0000 next port::BLOCK.offset;
     GO = Reg::word("go", 0x0c, WriteOnly,
         "Storing 1 runs the command in `input`. A store while `busy` is ignored.");
     STATE = Reg::word("state", 0x10, ReadOnly, "Progress of the command.").with(&[
@@ -212,6 +221,19 @@ block! {
         "The command: a head (see Command), then its body.").times(MAILBOX_LEN / 4, 4);
     OUTPUT = Reg::word("output", 0x100, ReadOnly,
         "The reply: a head (see Reply), then its body.").times(MAILBOX_LEN / 4, 4);
+}
+
+block! {
+    /// Who the network port is. Queue pairs name one of the addresses; one that changes under them changes with the next
+    /// packet.
+    port at 0x0c00, 0x200, kind 0x09 version 0x0001_0000 next 0;
+    MAC = Reg::long("mac", 0x10, ReadWrite, "MAC address.").with(&[
+        part("address", 0, 48, "first byte lowest"),
+    ]);
+    ADDRESS_LOW = Reg::long("address_low", 0x100, ReadWrite,
+        "The first eight bytes of address n, first byte lowest: IPv6, or IPv4 as `::ffff:a.b.c.d`.").times(PORT_ADDRESSES, 16);
+    ADDRESS_HIGH = Reg::long("address_high", 0x108, ReadWrite,
+        "The other eight.").times(PORT_ADDRESSES, 16);
 }
 
 block! {

@@ -1,4 +1,4 @@
-//! Check: before a byte moves, every place a WQE names is looked up.
+//! Check: before a byte moves, every place in this host that a WQE names is looked up.
 
 pub mod ask;
 pub mod model;
@@ -44,19 +44,22 @@ block! {
     ///                           xlat ─FIFO   answer ─FIFO
     /// ```
     ///
-    /// A GATHER or SCATTER without a status and with bytes is looked at: its one place, then each entry of its list that has
-    /// bytes. Memory that a key stands for is one piece, so a range lies in it if its first byte and its last one do. What is
-    /// written needs the right to be written. Defects are told in this order: entries whose bytes do not add up to the
-    /// length ([`Defect::Sum`](super::parse::Defect)), a length beyond [`LENGTH_MAX`], the first range that is refused. A
-    /// range that goes on behind address `2^64` is refused as out of bounds, without asking. Everything else passes as it is.
+    /// A WQE with units and bytes is looked at: of GATHER and SCATTER the one place, then of all each entry of the list that
+    /// has bytes. What WRITE and READ name at the peer is the peer's to check, so an inline WRITE takes no question. Memory
+    /// that a key stands for is one piece, so a range lies in it if its first byte and its last one do. What is written, by
+    /// GATHER, SCATTER or READ, needs the right to be written. Defects are told in this order: entries whose bytes do not
+    /// add up to the length ([`Defect::Sum`](super::parse::Defect)), a length beyond [`LENGTH_MAX`], the first range that is
+    /// refused. A range that goes on behind address `2^64` is refused as out of bounds, without asking. Everything else
+    /// passes as it is.
     ///
     /// - **Ports** `work`, `work_units`: from [`Parse`](super::parse::Parse); `checked`, `units`: the same, in the same order,
     ///   without the units of a WQE that has got a status; when other works wait, units may be offered before their work is;
     ///   `xlat`, `answer`: questions to the MMU as client 0 with tag 0, one byte each, and one answer to each, in order; `busy`:
     ///   something is inside.
-    /// - **Latency** 9 cycles and what the MMU takes, for one entry; 4 for work without units.
-    ///   **Rate** a WQE takes 3 cycles and one for each unit and each entry, or one for each question and one more, whichever
-    ///   is longer: 5 for one entry, 7 for two. Work without units takes 2.
+    /// - **Latency** 9 cycles and what the MMU takes, for a copy of one entry; 8 for WRITE or READ; 4 for work without units.
+    ///   **Rate** a copy takes 3 cycles and one for each unit and each entry, or one for each question and one more, whichever
+    ///   is longer: 5 for one entry, 7 for two. WRITE and READ take one less by the first rule and two questions less: 4 for
+    ///   one entry, 5 for two, 3 inline in one unit. Work without units takes 2.
     /// - **Backpressure** stalls `work` at 4 works inside, `work_units` at 16 units, questions at 16 unanswered. `answer`
     ///   is always taken. No combinational path from port to port.
     /// - **Reset** forgets everything; answers to questions from before must not come any more.

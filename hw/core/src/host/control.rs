@@ -10,6 +10,7 @@ pub mod mailbox;
 pub mod model;
 pub mod moderation;
 pub mod place;
+pub mod port;
 #[cfg(test)]
 mod rig;
 pub mod stores;
@@ -25,6 +26,7 @@ use live::{CLASSES, COUNTS, Live};
 use loads::Loads;
 use mailbox::{Mailbox, OWNERS};
 use moderation::{Moderation, VECTOR_BITS, VectorTable};
+use port::{ADDRESS_BITS, PortTable, READERS};
 use stores::Stores;
 
 use super::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
@@ -40,6 +42,7 @@ block! {
     ///                      └─┬─ Live ─ restart
     ///              Fixed ─┐  ├─ EventQueue ─ event_*, consumer
     ///   ar, r ─ Loads ◀───┴──├─ VectorTable ─ vector_moderation
+    ///                        ├─ PortTable ─ mac, address
     ///                        └─ Mailbox ─ command, reply
     /// ```
     ///
@@ -49,6 +52,7 @@ block! {
     ///   stores to BAR2. `time`, `ready`, `link`, `class_counts`, `counts` (in the order of the block `counters`), `producer`:
     ///   shown. `restart`: one cycle for each store of 1 to `control.reset`; `clear`: the card begins anew. `event_*`, `consumer`, `consumer_stored`,
     ///   `overflows`: as in [`EventQueue`]. `vector_index`, `vector_moderation`: a vector, and its row in the same cycle.
+    ///   `mac`, `address_index`, `address`: as in [`PortTable`].
     ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs and regions. `runs`: a command is under way. `busy`: an access or a command is under
     ///   way, or a store to a page is not taken.
     /// - **Latency** `r` 3 cycles behind `ar`; `b` 2 cycles behind the later of `aw` and `w`, and `restart` and all registers
@@ -83,6 +87,9 @@ block! {
         pub overflows: Signal<In, Bit>,
         pub vector_index: Signal<In, Bits<VECTOR_BITS>>,
         pub vector_moderation: Signal<Out, Moderation>,
+        pub mac: Signal<Out, Bits<48>>,
+        pub address_index: [Signal<In, Bits<ADDRESS_BITS>>; READERS],
+        pub address: [Signal<Out, Bits<128>>; READERS],
         pub command: [StreamSource<ObjectCommand>; OWNERS],
         pub reply: [StreamSink<ObjectReply>; OWNERS],
         pub runs: Signal<Out, Bit>,
@@ -93,6 +100,7 @@ block! {
         live: Live,
         events: EventQueue,
         vectors: VectorTable,
+        port: PortTable,
         mailbox: Mailbox,
         clears: Signal<Local, Bit>,
     }
@@ -109,13 +117,14 @@ impl Control {
 impl Logic for Control {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, stores, loads, fixed, live, events, vectors, mailbox);
+        clock!(self, clock, stores, loads, fixed, live, events, vectors, port, mailbox);
         self.clears.next = self.reset.val() | self.clear.val();
         self.stores.reset.next = self.reset.val();
         self.loads.reset.next = self.reset.val();
         self.live.reset.next = self.reset.val();
         self.events.reset.next = self.clears.val();
         self.vectors.reset.next = self.clears.val();
+        self.port.reset.next = self.clears.val();
         self.mailbox.reset.next = self.clears.val();
 
         StreamSink::<LiteAddress>::link(&mut self.aw, &mut self.stores.aw);
@@ -125,6 +134,7 @@ impl Logic for Control {
         self.live.store.next = self.stores.register.val();
         self.events.store.next = self.stores.register.val();
         self.vectors.store.next = self.stores.register.val();
+        self.port.store.next = self.stores.register.val();
         self.mailbox.store.next = self.stores.register.val();
 
         StreamSink::<LiteAddress>::link(&mut self.ar, &mut self.loads.ar);
@@ -134,11 +144,13 @@ impl Logic for Control {
         self.live.place.next = self.loads.place.val();
         self.events.place.next = self.loads.place.val();
         self.vectors.place.next = self.loads.place.val();
+        self.port.place.next = self.loads.place.val();
         self.mailbox.place.next = self.loads.place.val();
         self.loads.word.next = self.fixed.word.val()
             | self.live.word.val()
             | self.events.word.val()
             | self.vectors.word.val()
+            | self.port.word.val()
             | self.mailbox.word.val();
 
         self.live.time.next = self.time.val();
@@ -162,6 +174,12 @@ impl Logic for Control {
         self.events.overflows.next = self.overflows.val();
         self.vectors.vector.next = self.vector_index.val();
         self.vector_moderation.next = self.vectors.moderation.val();
+
+        self.mac.next = self.port.mac.val();
+        for i in 0..READERS {
+            self.port.index[i].next = self.address_index[i].val();
+            self.address[i].next = self.port.address[i].val();
+        }
 
         self.mailbox.ready.next = self.ready.val();
         for i in 0..OWNERS {

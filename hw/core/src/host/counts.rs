@@ -15,6 +15,15 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub tx_frame: Signal<In, Bit>,
+        pub retransmitted: Signal<In, Bit>,
+        pub timeout: Signal<In, Bit>,
+        pub nak: [Signal<In, Bit>; 3],
+        pub duplicate: Signal<In, Bit>,
+        pub read_waits: Signal<In, Bit>,
+        pub cnp_sent: Signal<In, Bit>,
+        pub cnp_received: Signal<In, Bit>,
+        pub unwanted: Signal<In, Bit>,
+        pub answer_dropped: Signal<In, Bit>,
         pub hits: Signal<In, Bits<64>>,
         pub misses: Signal<In, Bits<64>>,
         pub walks: Signal<In, Bits<64>>,
@@ -32,6 +41,15 @@ block! {
         push_fallbacks: Counter<1>,
         cq_overflows: Counter<1>,
         dma_errors: Counter<2>,
+        packets_again: Counter<1>,
+        timeouts: Counter<1>,
+        naks: Counter<3>,
+        duplicates: Counter<1>,
+        reads_waiting: Counter<1>,
+        cnps_sent: Counter<1>,
+        cnps_received: Counter<1>,
+        strangers: Counter<1>,
+        answers_dropped: Counter<1>,
     }
 }
 
@@ -49,6 +67,19 @@ impl Logic for Counts {
             cq_overflows,
             dma_errors
         );
+        clock!(
+            self,
+            clock,
+            packets_again,
+            timeouts,
+            naks,
+            duplicates,
+            reads_waiting,
+            cnps_sent,
+            cnps_received,
+            strangers,
+            answers_dropped
+        );
         self.tx_frames.reset.next = self.reset.val();
         self.wrong_pages.reset.next = self.reset.val();
         self.bad_doorbells.reset.next = self.reset.val();
@@ -56,6 +87,15 @@ impl Logic for Counts {
         self.push_fallbacks.reset.next = self.reset.val();
         self.cq_overflows.reset.next = self.reset.val();
         self.dma_errors.reset.next = self.reset.val();
+        self.packets_again.reset.next = self.reset.val();
+        self.timeouts.reset.next = self.reset.val();
+        self.naks.reset.next = self.reset.val();
+        self.duplicates.reset.next = self.reset.val();
+        self.reads_waiting.reset.next = self.reset.val();
+        self.cnps_sent.reset.next = self.reset.val();
+        self.cnps_received.reset.next = self.reset.val();
+        self.strangers.reset.next = self.reset.val();
+        self.answers_dropped.reset.next = self.reset.val();
 
         self.tx_frames.pulses[0].next = self.tx_frame.val();
         self.pushes.pulses[0].next = self.push.val();
@@ -65,14 +105,29 @@ impl Logic for Counts {
             self.wrong_pages.pulses[i].next = self.wrong_page[i].val();
             self.dma_errors.pulses[i].next = self.dma_error[i].val();
         }
+        self.packets_again.pulses[0].next = self.retransmitted.val();
+        self.timeouts.pulses[0].next = self.timeout.val();
+        self.duplicates.pulses[0].next = self.duplicate.val();
+        self.reads_waiting.pulses[0].next = self.read_waits.val();
+        self.cnps_sent.pulses[0].next = self.cnp_sent.val();
+        self.cnps_received.pulses[0].next = self.cnp_received.val();
+        self.strangers.pulses[0].next = self.unwanted.val();
+        self.answers_dropped.pulses[0].next = self.answer_dropped.val();
         for i in 0..3 {
+            self.naks.pulses[i].next = self.nak[i].val();
             self.bad_doorbells.pulses[i].next = self.bad_doorbell[i].val();
         }
 
         self.values[0].next = self.tx_frames.value.val();
-        for i in 1..10 {
+        for i in 1..4 {
             self.values[i].next = 0.into();
         }
+        self.values[4].next = self.packets_again.value.val();
+        self.values[5].next = self.timeouts.value.val();
+        self.values[6].next = self.naks.value.val();
+        self.values[7].next = 0.into();
+        self.values[8].next = self.duplicates.value.val();
+        self.values[9].next = self.reads_waiting.value.val();
         self.values[10].next = self.hits.val();
         self.values[11].next = self.misses.val();
         self.values[12].next = self.walks.val();
@@ -82,6 +137,10 @@ impl Logic for Counts {
         self.values[16].next = self.push_fallbacks.value.val();
         self.values[17].next = self.cq_overflows.value.val();
         self.values[18].next = self.dma_errors.value.val();
+        self.values[19].next = self.cnps_sent.value.val();
+        self.values[20].next = self.cnps_received.value.val();
+        self.values[21].next = self.strangers.value.val();
+        self.values[22].next = self.answers_dropped.value.val();
     }
 }
 
@@ -114,6 +173,17 @@ mod tests {
             ("cq_overflow", "cq_overflows"),
             ("dma_error$0", "dma_errors"),
             ("dma_error$1", "dma_errors"),
+            ("retransmitted", "retransmitted"),
+            ("timeout", "timeouts"),
+            ("nak$0", "naks"),
+            ("nak$1", "naks"),
+            ("nak$2", "naks"),
+            ("duplicate", "duplicates"),
+            ("read_waits", "reads_waiting"),
+            ("cnp_sent", "cnps_sent"),
+            ("cnp_received", "cnps_received"),
+            ("unwanted", "rx_unwanted"),
+            ("answer_dropped", "answers_dropped"),
         ];
         for (port, _) in pulses {
             drive(&mut bench, port, 0);

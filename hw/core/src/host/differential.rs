@@ -28,7 +28,20 @@ fn scheduler() -> Vec<Case> {
             "choose",
             choose::Choose::<3>::default,
             clock,
-            [report, report_qpn, change, change_qpn, doorbell, doorbell_qpn, line, line_qpn, hold, paced]
+            [
+                progress,
+                progress_qpn,
+                change,
+                change_qpn,
+                kick,
+                kick_qpn,
+                doorbell,
+                doorbell_qpn,
+                line,
+                line_qpn,
+                hold,
+                paced
+            ]
         ),
         differential!(
             "rows",
@@ -41,8 +54,8 @@ fn scheduler() -> Vec<Case> {
             "act",
             act::Act::default,
             [
-                reports, changes, rings, serves, row, state, waiting, gap, doorbell, good, advances,
-                reported, delay, resets, is_due, pause, fetch_room, push_room, is_alone, now
+                progresses, changes, kicks, rings, serves, row, state, waiting, gap, capacity, doorbell,
+                good, advances, progress, delay, resets, is_due, pause, fetch_room, push_room, is_alone, now
             ]
         ),
         differential!(
@@ -69,8 +82,10 @@ fn scheduler() -> Vec<Case> {
                 row,
                 change.payload,
                 change.valid,
-                report.payload,
-                report.valid,
+                progress.payload,
+                progress.valid,
+                kick.payload,
+                kick.valid,
                 drain,
                 retired,
                 retired_colour,

@@ -7,6 +7,7 @@ pub mod dma_read;
 pub mod dma_write;
 pub mod reader;
 pub mod writer;
+pub mod writes;
 
 pub mod control;
 

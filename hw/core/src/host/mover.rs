@@ -59,7 +59,7 @@ block! {
     /// - **Ports** `work`: WQEs and ends of jobs; `units`: those of GATHER and SCATTER with status 0. `xlat`, `answer`: the MMU,
     ///   as clients 1 (source) and 2 (destination). `read`, `read_data`: a packet for each command, in order. `write`,
     ///   `write_data`: commands, and a packet for each. `done`: completions; `error`: queue pairs that fail, before the
-    ///   completion that says so. `retired`, `retired_colour`: a job is over. `change`: a queue pair that resets has no
+    ///   completion that says so. `retired`, `retired_colour`: a job is over; `finished`: a work is, or the end of a job has passed. `change`: a queue pair that resets has no
     ///   failure any more. `drain`, `drained`: chunks that were asked for before are through. `ready`: reset is over.
     ///   `busy`: a work or a chunk is inside.
     /// - **Ends** success is told if signaled, when all bytes were taken by `write_data`. Refused translation:
@@ -87,6 +87,7 @@ block! {
         pub error: StreamSource<QpError>,
         pub retired: Signal<Out, Bit>,
         pub retired_colour: Signal<Out, Bit>,
+        pub finished: Signal<Out, Bit>,
         pub change: StreamSink<QpChange>,
         pub drain: Signal<In, Bit>,
         pub drained: Signal<Out, Bit>,
@@ -186,6 +187,7 @@ impl<const D: usize, const QPS: usize, const LOG: usize> Logic for Mover<D, QPS,
         StreamSource::<QpError>::link(&mut self.error, &mut self.finish.error);
         self.retired.next = self.finish.retired.val();
         self.retired_colour.next = self.finish.retired_colour.val();
+        self.finished.next = self.finish.finished.val();
 
         self.colours.enters.next = self.ask.enters.val();
         self.colours.enters_colour.next = self.colours.colour.val();

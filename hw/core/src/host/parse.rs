@@ -14,7 +14,7 @@ use rust_hdl::prelude::*;
 use intake::{Expected, Intake};
 use walk::Walk;
 
-use super::work::{JOB_UNITS, Job, Report, Unit, Work};
+use super::work::{JOB_UNITS, Job, Unit, Work};
 use crate::prim::fifo::Fifo;
 use crate::prim::ram::LutRam;
 use crate::stream::{StreamSink, StreamSource};
@@ -32,7 +32,8 @@ const _: () = assert!(1 << HELD_LOG == 2 * JOB_UNITS, "one job is parsed while t
 /// [`Judge`](judge::Judge), is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// The op-code is unknown, or nothing that this card carries out. Status `LocalQueuePair`, as up to `SgeCount`.
+    /// The op-code is unknown, or nothing that this card carries out on such a queue pair. Status `LocalQueuePair`, as up
+    /// to `SgeCount`.
     OpCode = 1,
     /// It has another index than its place: the slot is stale.
     Index = 2,
@@ -42,7 +43,7 @@ pub enum Defect {
     Flags = 4,
     /// Its inline data do not fit its units.
     InlineLength = 5,
-    /// Its scatter/gather entries do not fit its units.
+    /// Its scatter/gather entries do not fit its units; or it is a READ with more than one.
     SgeCount = 6,
     /// It could not be read. Status `General`.
     Fetch = 7,
@@ -56,26 +57,30 @@ block! {
     /// ```text
     ///   job ─┬─ FIFO ──────────────────────┐
     ///        └─ FIFO ─ Intake ─ FIFO ───── Walk ─┬─ FIFO ─ work
-    ///   fetched ─────────┤ └── held units ──▲│   ├─ FIFO ─ report
-    ///   pushed ──────────┘                   Judge └─ units
+    ///   fetched ─────────┤ └── held units ──▲│   └─ units
+    ///   pushed ──────────┘                   Judge
     /// ```
     ///
     /// A job is parsed when its last unit has arrived, because only then it is known whether all could be read. Its WQEs
-    /// give one [`Work`] each. After the first bad one the others are flushed; one that goes on behind the job's end is
-    /// left alone, unless it is the first, and neither it nor its units are reported: they have to be fetched again. A
-    /// job that could not be read gives a single `Work` with status `General` and counts as a whole, even if it is to be
-    /// flushed. Behind its works, each job gives a `Work` with `ends`, and its report.
+    /// give one [`Work`] each, up to the first bad one. Those behind it are left alone, as is one that goes on behind the
+    /// job's end, unless it is the first: they have to be fetched again. A job that is flushed is walked to its end. A job
+    /// that could not be read gives a single `Work` with status `General` and counts as a whole, even if it is to be
+    /// flushed. Behind its works, each job gives a `Work` with `ends`, which says how far it came.
+    ///
+    /// NOP, GATHER and SCATTER are for every queue pair, WRITE and READ for reliable ones. GATHER and WRITE may have their
+    /// data inline. READ has at most one entry, and with bytes exactly one.
     ///
     /// - **Ports** `job`: jobs; `fetched`: the units of those that are fetched, in their order, those of one job in one or
     ///   more read commands; `pushed`: the units of those that are pushed; `work`, `units`: for each WQE its work, and for
-    ///   GATHER and SCATTER without a status their units; when other works wait, units may be offered before their work is;
-    ///   `report`: one a job; `busy`: something is inside.
+    ///   all but NOP without a status their units; when other works wait, units may be offered before their work is;
+    ///   `busy`: something is inside.
     /// - **Work** has `index` from the WQE's place. NOP has length 0 and no entries, inline data have no entries. With a
-    ///   status the other fields are as the WQE says, and zero if it could not be read. With `ends`, all but `colour`, `qpn`,
-    ///   `cq` and `pd` are zero.
+    ///   status the other fields are as the WQE says, and zero if it could not be read. With `ends`, `index` is the one behind
+    ///   the last WQE that gave a work, and `length` the bytes of all works without a status, or all ones when there are
+    ///   more; other fields that WQEs have are zero.
     /// - **Latency** 3 cycles from the last unit of a job to its first work and unit, if it is the only job.
     ///   **Rate** a cycle for each WQE, another for each of its units that go on or one if none do, and one for each
-    ///   job; one more for a tail that is left alone.
+    ///   job; one more for a tail that goes on behind the job's end.
     /// - **Backpressure** stalls `job` at 16 jobs inside, `fetched` and `pushed` while the job that is due takes none
     ///   of theirs, or 64 units are held. No combinational path from port to port.
     /// - **Reset** forgets everything; units of jobs from before must not come any more.
@@ -87,7 +92,6 @@ block! {
         pub job: StreamSink<Job>,
         pub fetched: StreamSink<Unit>,
         pub pushed: StreamSink<Bits<512>>,
-        pub report: StreamSource<Report>,
         pub work: StreamSource<Work>,
         pub units: StreamSource<Bits<512>>,
         pub busy: Signal<Out, Bit>,
@@ -99,21 +103,19 @@ block! {
         held: LutRam<Bits<512>, HELD_LOG>,
         walk: Walk,
         works: Fifo<Work, 2>,
-        reports: Fifo<Report, 2>,
     }
 }
 
 impl Logic for Parse {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, jobs, expected, intake, arrived, held, walk, works, reports);
+        clock!(self, clock, jobs, expected, intake, arrived, held, walk, works);
         self.jobs.reset.next = self.reset.val();
         self.expected.reset.next = self.reset.val();
         self.intake.reset.next = self.reset.val();
         self.arrived.reset.next = self.reset.val();
         self.walk.reset.next = self.reset.val();
         self.works.reset.next = self.reset.val();
-        self.reports.reset.next = self.reset.val();
 
         // A job leaves `jobs` last, so the other two have room when it has.
         self.job.ready.next = self.jobs.sink.ready.val();
@@ -137,13 +139,8 @@ impl Logic for Parse {
         StreamSource::<Job>::join(&mut self.jobs.source, &mut self.walk.job);
         StreamSource::<Bit>::join(&mut self.arrived.source, &mut self.walk.arrived);
         StreamSource::<Work>::join(&mut self.walk.work, &mut self.works.sink);
-        StreamSource::<Report>::join(&mut self.walk.report, &mut self.reports.sink);
         StreamSource::<Work>::link(&mut self.work, &mut self.works.source);
-        StreamSource::<Report>::link(&mut self.report, &mut self.reports.source);
         StreamSource::<Bits<512>>::link(&mut self.units, &mut self.walk.units);
-        self.busy.next = self.jobs.source.valid.val()
-            | self.walk.busy.val()
-            | self.works.source.valid.val()
-            | self.reports.source.valid.val();
+        self.busy.next = self.jobs.source.valid.val() | self.walk.busy.val() | self.works.source.valid.val();
     }
 }

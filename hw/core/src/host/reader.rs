@@ -19,22 +19,22 @@ use crate::prim::pulses::Pulses;
 use crate::state::walker::{Line, LineRequest};
 use crate::stream::{StreamSink, StreamSource};
 
-/// Clients of the engine: fetches, payload, lines.
-const CLIENTS: usize = 3;
+/// Clients of the engine: fetches, payload of copies, lines, payload of packets.
+const CLIENTS: usize = 4;
 /// Bytes of a line.
 const LINE_BYTES: usize = 64;
 
 block! {
-    /// Reads for three clients, each at its own pace.
+    /// Reads for four clients, each at its own pace.
     ///
     /// ```text
     ///   fetch, payload, line_request ─ DmaRead ─┬─ Gather ─ units
-    ///                                           ├────────── payload_data
+    ///   packet ───────────────────┘             ├────────── payload_data, packet_data
     ///                                           └─ Gather ─ line
     /// ```
     ///
     /// - **Ports** `fetch`: commands for whole units, answered on `units`, the last of a command marked and saying whether it
-    ///   failed; `payload`: commands for any bytes, answered on `payload_data`; `line_request`: a line each, answered on
+    ///   failed; `payload`, `packet`: commands for any bytes, answered on `payload_data` and `packet_data`; `line_request`: a line each, answered on
     ///   `line` with the same `id`. All answers in the order of their commands. `ar`, `r`: the host. `failed`: a cycle
     ///   high for each command with bytes that could not be read; `busy`: a command is not answered.
     /// - **Latency** 3 cycles from a command to `ar`, 7 from `r` to `payload_data`, 8 to `units` and `line` from the last beat of
@@ -52,6 +52,8 @@ block! {
         pub units: StreamSource<Unit>,
         pub payload: StreamSink<ReadCommand>,
         pub payload_data: StreamSource<ReadData<D>>,
+        pub packet: StreamSink<ReadCommand>,
+        pub packet_data: StreamSource<ReadData<D>>,
         pub line_request: StreamSink<LineRequest>,
         pub line: StreamSource<Line>,
         pub ar: StreamSource<ReadAddress>,
@@ -80,6 +82,7 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
 
         StreamSink::<ReadCommand>::link(&mut self.fetch, &mut self.engine.command[0]);
         StreamSink::<ReadCommand>::link(&mut self.payload, &mut self.engine.command[1]);
+        StreamSink::<ReadCommand>::link(&mut self.packet, &mut self.engine.command[3]);
         self.engine.command[2].valid.next = self.line_request.valid.val();
         self.engine.command[2].payload.next.iova = self.line_request.payload.val().addr;
         self.engine.command[2].payload.next.len = self.line_len.val();
@@ -91,6 +94,7 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
         StreamSource::<ReadData<D>>::join(&mut self.engine.data[0], &mut self.fetched.sink);
         StreamSource::<ReadData<D>>::link(&mut self.payload_data, &mut self.engine.data[1]);
         StreamSource::<ReadData<D>>::join(&mut self.engine.data[2], &mut self.walked.sink);
+        StreamSource::<ReadData<D>>::link(&mut self.packet_data, &mut self.engine.data[3]);
         self.units.valid.next = self.fetched.source.valid.val();
         self.units.payload.next.data = self.fetched.source.payload.val().data;
         self.units.payload.next.last = self.fetched.source.payload.val().last;
@@ -106,6 +110,7 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
         self.takes.next = self.takes.val().replace_bit(0, self.fetched.sink.ready.val());
         self.takes.next = self.takes.val().replace_bit(1, self.payload_data.ready.val());
         self.takes.next = self.takes.val().replace_bit(2, self.walked.sink.ready.val());
+        self.takes.next = self.takes.val().replace_bit(3, self.packet_data.ready.val());
         self.failures.next = 0.into();
         for i in 0..CLIENTS {
             self.beat.next = self.engine.data[i].payload.val();

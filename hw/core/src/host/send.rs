@@ -20,43 +20,50 @@ use fetch::Fetch;
 use units::Units;
 
 use super::dma_read::ReadCommand;
-use super::work::{Job, QpChange, Report, SendDoorbell, SendRow};
+use super::work::{Job, QpChange, SendDoorbell, SendRow};
 use crate::prim::colours::Colours;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
+use crate::transport::records::Progress;
 
 block! {
     /// Owns the send queues of `2^QPS` queue pairs, one operation at a time.
     ///
     /// ```text
-    ///   doorbell, report, change ─ Desk ─┬─ Fetch ─ read
-    ///                        row ───┘    └─ FIFO ── job ─┐
-    ///   units ─ Units ─ pushed              Colours ─────┴─ retired
+    ///   doorbell, progress, change, kick ─ Desk ─┬─ Fetch ─ read
+    ///                                row ───┘    └─ FIFO ── job ─┐
+    ///   units ─ Units ─ pushed                      Colours ─────┴─ retired
     /// ```
     ///
-    /// A queue pair has one job at a time: up to 32 units from the next to fetch on, never beyond the producer. A doorbell
-    /// starts it when nobody waits; otherwise the queue pair stands in line, once, and each visit gives it one job. The
-    /// report says how many units were whole WQEs; the next job begins behind those.
+    /// A queue pair has one job at a time: up to 32 units from the next to fetch on, never beyond the producer nor over the
+    /// same place of the ring twice. A doorbell starts it when nobody waits; otherwise the queue pair stands in line, once,
+    /// and each visit gives it one job. The job's progress says where the next begins.
+    ///
+    /// A queue pair whose progress is `blocked` stays out of line, and its doorbells are noted, until a kick, a change or a
+    /// rewind; what of these comes while the job is under way counts as well, so that none is lost. A rewind moves the next
+    /// unit to fetch back, at once without a job, and otherwise by the progress of the job.
     ///
     /// - **Ports** `doorbell`, `units`: doorbells and commits, and the units of commits; `row_enable`, `row_index`, `row`: the queue
-    ///   pair's row, there a cycle later; `change`: a row has changed; `report`: of each job, one, in order; `retired`,
-    ///   `retired_colour`: a job has ended; `drain`, `drained`: all jobs begun under rows read until `drain` have ended;
-    ///   `pause`: no job starts; `time`: cycles. `read`: fetches, tag 0; `job`: jobs, in the order of their fetches;
-    ///   `pushed`: units of pushed jobs, in job order. High for a cycle each: `wrong_page`, `bad`: a doorbell was refused;
-    ///   `pushes`: a push started without a fetch; `push_fallbacks`: a good commit did not. `ready`: the rows are scrubbed. `in_line`: queue pairs are in line.
-    ///   `busy`: something is under way, or a job has not ended, or queue pairs are in line and `pause` does not hold them.
-    /// - **Latency** 3 cycles from `doorbell` to `read` and `job` when idle and nobody is in line, 8 from a report.
-    ///   **Rate** an operation every 3 cycles; a report of a paced queue pair 5, a fetch over the ring's end 4, a commit
-    ///   of n units n more.
-    /// - **Order** reports, changes, then doorbells and visits in turn. No operation waits for an output: without room, or with
-    ///   `pause`, visits do not begin and doorbells are noted. So `doorbell` always moves on.
+    ///   pair's row, there a cycle later; `change`: a row has changed; `progress`: of each job, one, in order, and rewinds;
+    ///   `kick`: a queue pair's peer has answered, and whoever asks will see it; `retired`, `retired_colour`: a job has ended;
+    ///   `drain`, `drained`: all jobs begun under rows read until `drain` have ended; `pause`: no job starts; `time`: cycles.
+    ///   `read`: fetches, tag 0; `job`: jobs, in the order of their fetches; `pushed`: units of pushed jobs, in job order. High
+    ///   for a cycle each: `wrong_page`, `bad`: a doorbell was refused; `pushes`: a push started without a fetch;
+    ///   `push_fallbacks`: a good commit did not. `ready`: the rows are scrubbed. `in_line`: queue pairs are in line. `busy`:
+    ///   something is under way, or a job has not ended, or queue pairs are in line and `pause` does not hold them.
+    /// - **Latency** 3 cycles from `doorbell` to `read` and `job` when idle and nobody is in line; 8 from progress, a rewind or
+    ///   a kick. **Rate** an operation every 3 cycles; progress of a paced queue pair 5, a fetch over the ring's end 4, a
+    ///   commit of n units n more.
+    /// - **Order** progress, changes, kicks, then doorbells and visits in turn. No operation waits for an output: without room,
+    ///   or with `pause`, visits do not begin and doorbells are noted. So all inputs always move on.
     /// - **Pace** between the starts of two jobs at least `bytes * pace / 2^18` cycles pass, for the bytes of the first.
     ///   Flushed WQEs are not paced.
     /// - **Backpressure** 16 jobs, 16 pushed units and 4 fetches wait. `row_enable` and `row_index` follow `doorbell`, `change`,
-    ///   `report` and `pause` combinationally, to save a cycle; no other output does so.
+    ///   `progress`, `kick` and `pause` combinationally, to save a cycle; no other output does so.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; operations wait.
-    /// - **Limits** `QPS` from 1 to 15. A doorbell beyond the table is bad. `change` and `report` name queue pairs in the table.
+    /// - **Limits** `QPS` from 1 to 15. A doorbell beyond the table is bad. `change`, `progress` and `kick` name queue pairs in the
+    ///   table. Behind a change that `resets` comes no progress of before. Kicks in every third cycle leave no time for doorbells.
     pub struct Send<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -66,7 +73,8 @@ block! {
         pub row_index: Signal<Out, Bits<QPS>>,
         pub row: Signal<In, SendRow>,
         pub change: StreamSink<QpChange>,
-        pub report: StreamSink<Report>,
+        pub progress: StreamSink<Progress>,
+        pub kick: StreamSink<Bits<24>>,
         pub drain: Signal<In, Bit>,
         pub drained: Signal<Out, Bit>,
         pub retired: Signal<In, Bit>,
@@ -113,7 +121,8 @@ impl<const QPS: usize> Logic for Send<QPS> {
 
         StreamSink::<SendDoorbell>::link(&mut self.doorbell, &mut self.desk.doorbell);
         StreamSink::<QpChange>::link(&mut self.change, &mut self.desk.change);
-        StreamSink::<Report>::link(&mut self.report, &mut self.desk.report);
+        StreamSink::<Progress>::link(&mut self.progress, &mut self.desk.progress);
+        StreamSink::<Bits<24>>::link(&mut self.kick, &mut self.desk.kick);
         self.row_enable.next = self.desk.row_enable.val();
         self.row_index.next = self.desk.row_index.val();
         self.desk.row.next = self.row.val();

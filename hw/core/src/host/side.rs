@@ -14,15 +14,26 @@ use super::events::Events;
 use super::reader::HostReader;
 use super::restart::Restart;
 use super::time::Time;
-use super::work::{CqDoorbell, Done, EntryWrite, EventRecord, HostWrite, PageStore, QpChange, QpError, Unit};
+use super::work::{
+    CqDoorbell, Done, EntryWrite, EventRecord, HostWrite, PageStore, QpChange, QpError, Unit, Work,
+};
 use super::work_path::WorkPath;
 use super::writer::HostWriter;
+use super::writes::Writes;
+use crate::constant::number;
+use crate::head::Head;
+use crate::prim::all::All;
+use crate::prim::arbiter::Arbiter;
+use crate::prim::block_fifo::BlockFifo;
+use crate::prim::fork::Fork;
 use crate::state::access::XlatRequest;
 use crate::state::command::{ObjectCommand, ObjectReply};
-use crate::state::mmu::XlatResponse;
 use crate::state::tables::Tables;
 use crate::state::walker::{Line, LineRequest};
 use crate::stream::{Beat, StreamSink, StreamSource};
+use crate::transport::fetch;
+use crate::transport::records::Progress;
+use crate::transport::side::Transport;
 
 /// log2 of the beats that each client of the read engine has buffered.
 pub const READ_LOG: usize = 9;
@@ -30,7 +41,7 @@ pub const READ_LOG: usize = 9;
 pub const SETS: usize = 9;
 
 block! {
-    /// Everything between the host and the transport.
+    /// Everything between the host and the front ends of the network. `OUT` is `QPS + 5`, `RING` is `QPS + 4`.
     ///
     /// ```text
     ///   AXI4-Lite ─ Control ─┬─ commands ─ Tables ─ rows, translations ─┐
@@ -41,11 +52,11 @@ block! {
     /// ```
     ///
     /// - **Ports** `lite_*`: the BARs, AXI4-Lite; `ar`, `r`, `aw`, `w`, `b`: host memory, AXI4; `irq`: vectors to raise.
-    ///   `class_counts`, `tx_frame`: what the front ends count; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
+    ///   `rx_*`, `tx_*`: packets from and to the front ends. `class_counts`, `tx_frame`: what the front ends count; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
     ///   a simulation did not evaluate; `quiet`: it may, as long as nobody outside does anything, until `wake`.
     /// - **Reset** drops everything; the host's side of both buses has to be reset with it. A store to `control.reset` drops
     ///   everything but the buses, after what they carry has ended.
-    pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize> {
+    pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub lite_aw: StreamSink<LiteAddress>,
@@ -59,6 +70,10 @@ block! {
         pub w: StreamSource<WriteBeat<D, K>>,
         pub b: StreamSink<WriteResponse>,
         pub irq: StreamSource<Bits<5>>,
+        pub rx_head: StreamSink<Head>,
+        pub rx_payload: StreamSink<Beat<D>>,
+        pub tx_head: StreamSource<Head>,
+        pub tx_payload: StreamSource<Beat<D>>,
         pub class_counts: [Signal<In, Bits<32>>; 16],
         pub tx_frame: Signal<In, Bit>,
         pub link: Signal<In, Bit>,
@@ -70,6 +85,14 @@ block! {
         control: Control,
         tables: Tables<QPS, CQS, MRS, PAGES, SETS>,
         work: WorkPath<D, QPS, PAGES, LOG, WINDOWS>,
+        transport: Transport<D, QPS, OUT, RING, LOG>,
+        /// Changes that not all have heard of: one of each queue pair that fails, and those of a command.
+        changes: BlockFifo<QpChange, OUT>,
+        change_fork: Fork<QpChange>,
+        writes: Writes<D>,
+        dones: Arbiter<Done, 2>,
+        asks: Arbiter<XlatRequest, 2>,
+        moved: All<2>,
         reader: HostReader<D, READ_LOG>,
         writer: HostWriter<D, K>,
         events: Events<3>,
@@ -78,6 +101,9 @@ block! {
         cycles: Time,
         counts: Counts,
         hold: Signal<Local, Bit>,
+        is_for_transport: Signal<Local, Bit>,
+        /// The first client of the MMU that is the transport's.
+        transport_clients: Constant<Bits<3>> = number(fetch::CLIENT),
         is_busy: Signal<Local, Bit>,
     }
 }
@@ -91,12 +117,19 @@ impl<
     const PAGES: usize,
     const WINDOWS: usize,
     const LOG: usize,
-> HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>
+    const OUT: usize,
+    const RING: usize,
+> HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>
 {
     /// The host side of a card of which these facts are true.
     #[must_use]
     pub fn new(facts: &Facts) -> Self {
-        Self { control: Control::new(facts), events: Events::new(facts.clock_khz.into()), ..Self::default() }
+        Self {
+            control: Control::new(facts),
+            events: Events::new(facts.clock_khz.into()),
+            transport: Transport::new(facts.clock_khz.into()),
+            ..Self::default()
+        }
     }
 }
 
@@ -109,12 +142,18 @@ impl<
     const PAGES: usize,
     const WINDOWS: usize,
     const LOG: usize,
-> Logic for HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG>
+    const OUT: usize,
+    const RING: usize,
+> Logic for HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>
 {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
     fn update(&mut self) {
-        clock!(self, clock, control, tables, work, reader, writer, events, counts, restart, calm, cycles);
+        clock!(
+            self, clock, control, tables, work, transport, reader, writer, events, counts, restart, calm,
+            cycles
+        );
+        clock!(self, clock, changes, change_fork, writes, dones, asks, moved);
         self.control.reset.next = self.reset.val();
         self.restart.reset.next = self.reset.val();
         self.calm.reset.next = self.reset.val();
@@ -123,6 +162,13 @@ impl<
         self.hold.next = self.reset.val() | self.restart.hold.val();
         self.tables.reset.next = self.hold.val();
         self.work.reset.next = self.hold.val();
+        self.transport.reset.next = self.hold.val();
+        self.changes.reset.next = self.hold.val();
+        self.change_fork.reset.next = self.hold.val();
+        self.writes.reset.next = self.hold.val();
+        self.dones.reset.next = self.hold.val();
+        self.asks.reset.next = self.hold.val();
+        self.moved.reset.next = self.hold.val();
         self.reader.reset.next = self.hold.val();
         self.writer.reset.next = self.hold.val();
         self.events.reset.next = self.hold.val();
@@ -134,7 +180,10 @@ impl<
         StreamSink::<LiteAddress>::link(&mut self.lite_ar, &mut self.control.ar);
         StreamSource::<LiteRead>::link(&mut self.lite_r, &mut self.control.r);
         self.control.link.next = self.link.val();
-        self.control.ready.next = self.restart.open.val() & self.tables.ready.val() & self.work.ready.val();
+        self.control.ready.next = self.restart.open.val()
+            & self.tables.ready.val()
+            & self.work.ready.val()
+            & self.transport.ready.val();
         self.control.clear.next = self.restart.hold.val();
         for i in 0..3 {
             StreamSource::<ObjectCommand>::join(&mut self.control.command[i], &mut self.tables.command[i]);
@@ -146,18 +195,64 @@ impl<
         self.tables.row_enable.next = self.work.row_enable.val();
         self.tables.row_index.next = self.work.row_index.val();
         self.work.row.next = self.tables.row.val();
-        StreamSource::<QpChange>::join(&mut self.tables.change, &mut self.work.change);
+        StreamSource::<QpChange>::join(&mut self.tables.change, &mut self.changes.sink);
+        StreamSource::<QpChange>::join(&mut self.changes.source, &mut self.change_fork.sink);
+        StreamSource::<QpChange>::join(&mut self.change_fork.left, &mut self.work.change);
+        StreamSource::<QpChange>::join(&mut self.change_fork.right, &mut self.transport.change);
+        self.tables.told.next = !self.changes.level.val().any();
+        // Jobs end first: what they had sent was admitted before.
         self.work.drain_jobs.next = self.tables.drain_jobs.val();
-        self.tables.jobs_drained.next = self.work.jobs_drained.val();
         self.work.drain_moves.next = self.tables.drain_moves.val();
-        self.tables.moves_drained.next = self.work.moves_drained.val();
-        StreamSource::<XlatRequest>::join(&mut self.work.xlat, &mut self.tables.xlat);
-        StreamSource::<XlatResponse>::join(&mut self.tables.answer, &mut self.work.answer);
+        self.transport.drain.next = self.work.jobs_drained.val() | self.tables.drain_moves.val();
+        self.tables.jobs_drained.next = self.transport.drained.val();
+        self.moved.begins.next = self.tables.drain_moves.val();
+        self.moved.ends[0].next = self.work.moves_drained.val();
+        self.moved.ends[1].next = self.transport.drained.val();
+        self.tables.moves_drained.next = self.moved.ended.val();
+        StreamSource::<XlatRequest>::join(&mut self.work.xlat, &mut self.asks.sinks[0]);
+        StreamSource::<XlatRequest>::join(&mut self.transport.xlat, &mut self.asks.sinks[1]);
+        StreamSource::<XlatRequest>::join(&mut self.asks.source, &mut self.tables.xlat);
+        self.is_for_transport.next = self.tables.answer.payload.val().client >= self.transport_clients.val();
+        self.work.answer.payload.next = self.tables.answer.payload.val();
+        self.work.answer.valid.next = self.tables.answer.valid.val() & !self.is_for_transport.val();
+        self.transport.answer.payload.next = self.tables.answer.payload.val();
+        self.transport.answer.valid.next = self.tables.answer.valid.val() & self.is_for_transport.val();
+        self.tables.answer.ready.next = self.work.answer.ready.val() & self.transport.answer.ready.val();
         StreamSource::<CqDoorbell>::join(&mut self.work.cq, &mut self.tables.doorbell);
-        StreamSource::<Done>::join(&mut self.work.done, &mut self.tables.done);
+        StreamSource::<Done>::join(&mut self.work.done, &mut self.dones.sinks[0]);
+        StreamSource::<Done>::join(&mut self.transport.done, &mut self.dones.sinks[1]);
+        StreamSource::<Done>::join(&mut self.dones.source, &mut self.tables.done);
         StreamSource::<QpError>::join(&mut self.work.error, &mut self.tables.error[0]);
         StreamSource::<QpError>::join(&mut self.writer.error, &mut self.tables.error[1]);
+        StreamSource::<QpError>::join(&mut self.transport.error, &mut self.tables.error[2]);
         self.work.pause.next = self.restart.pause.val();
+
+        // Connections.
+        StreamSource::<Work>::join(&mut self.work.checked, &mut self.transport.work);
+        StreamSource::<Bits<512>>::join(&mut self.work.checked_units, &mut self.transport.units);
+        StreamSource::<Work>::join(&mut self.transport.local, &mut self.work.local);
+        StreamSource::<Bits<512>>::join(&mut self.transport.local_units, &mut self.work.local_units);
+        self.transport.finished.next = self.work.finished.val();
+        StreamSource::<Progress>::join(&mut self.transport.progress, &mut self.work.progress);
+        StreamSource::<Bits<24>>::join(&mut self.transport.kick, &mut self.work.kick);
+        self.tables.peer_enable.next = self.transport.peer_enable.val();
+        self.tables.peer_index.next = self.transport.peer_index.val();
+        self.transport.peer.next = self.tables.peer.val();
+        self.tables.path_enable.next = self.transport.path_enable.val();
+        self.tables.path_index.next = self.transport.path_index.val();
+        self.transport.path.next = self.tables.path.val();
+        self.transport.mac.next = self.control.mac.val();
+        for i in 0..2 {
+            self.control.address_index[i].next = self.transport.address_index[i].val();
+            self.transport.address[i].next = self.control.address[i].val();
+        }
+        StreamSink::<Head>::link(&mut self.rx_head, &mut self.transport.rx_head);
+        StreamSink::<Beat<D>>::link(&mut self.rx_payload, &mut self.transport.rx_payload);
+        StreamSource::<Head>::link(&mut self.tx_head, &mut self.transport.tx_head);
+        StreamSource::<Beat<D>>::link(&mut self.tx_payload, &mut self.transport.tx_payload);
+        self.transport.pause.next = self.restart.pause.val();
+        self.transport.issued.next = self.writer.issued.val();
+        self.transport.visible.next = self.writer.done.val();
 
         // Host memory.
         StreamSource::<ReadCommand>::join(&mut self.work.fetch, &mut self.reader.fetch);
@@ -168,8 +263,14 @@ impl<
         StreamSource::<Line>::join(&mut self.reader.line, &mut self.tables.line);
         StreamSource::<ReadAddress>::link(&mut self.ar, &mut self.reader.ar);
         StreamSink::<ReadBeat<D>>::link(&mut self.r, &mut self.reader.r);
-        StreamSource::<HostWrite>::join(&mut self.work.write, &mut self.writer.write);
-        StreamSource::<Beat<D>>::join(&mut self.work.write_data, &mut self.writer.data);
+        StreamSource::<ReadCommand>::join(&mut self.transport.read, &mut self.reader.packet);
+        StreamSource::<ReadData<D>>::join(&mut self.reader.packet_data, &mut self.transport.read_data);
+        StreamSource::<HostWrite>::join(&mut self.work.write, &mut self.writes.writes[0]);
+        StreamSource::<Beat<D>>::join(&mut self.work.write_data, &mut self.writes.data[0]);
+        StreamSource::<HostWrite>::join(&mut self.transport.write, &mut self.writes.writes[1]);
+        StreamSource::<Beat<D>>::join(&mut self.transport.write_data, &mut self.writes.data[1]);
+        StreamSource::<HostWrite>::join(&mut self.writes.write, &mut self.writer.write);
+        StreamSource::<Beat<D>>::join(&mut self.writes.source, &mut self.writer.data);
         StreamSource::<EntryWrite>::join(&mut self.tables.entry, &mut self.writer.entries[0]);
         StreamSource::<EntryWrite>::join(&mut self.events.entry, &mut self.writer.entries[1]);
         StreamSource::<WriteAddress>::link(&mut self.aw, &mut self.writer.aw);
@@ -203,6 +304,17 @@ impl<
             self.control.class_counts[i].next = self.class_counts[i].val();
         }
         self.counts.tx_frame.next = self.tx_frame.val();
+        self.counts.retransmitted.next = self.transport.retransmitted.val();
+        self.counts.timeout.next = self.transport.timeouts.val();
+        for i in 0..3 {
+            self.counts.nak[i].next = self.transport.naks[i].val();
+        }
+        self.counts.duplicate.next = self.transport.duplicates.val();
+        self.counts.read_waits.next = self.transport.reads_waiting.val();
+        self.counts.cnp_sent.next = self.transport.cnps_sent.val();
+        self.counts.cnp_received.next = self.transport.cnps_received.val();
+        self.counts.unwanted.next = self.transport.unwanted.val();
+        self.counts.answer_dropped.next = self.transport.answers_dropped.val();
         self.counts.hits.next = self.tables.hits.val();
         self.counts.misses.next = self.tables.misses.val();
         self.counts.walks.next = self.tables.walks.val();
@@ -227,11 +339,17 @@ impl<
         self.work.time.next = self.cycles.time.val();
         self.tables.time.next = self.cycles.time.val();
         self.events.time.next = self.cycles.time.val();
+        self.transport.time.next = self.cycles.time.val();
         self.wake.next = self.events.wake.val();
+        if self.transport.wake.val() < self.events.wake.val() {
+            self.wake.next = self.transport.wake.val();
+        }
         // Accesses to the BARs are no work: they may come at any time, and must not hold a restart up.
         self.is_busy.next = self.control.runs.val()
             | self.tables.busy.val()
             | self.work.busy.val()
+            | self.transport.busy.val()
+            | self.writes.busy.val()
             | self.reader.busy.val()
             | self.writer.busy.val()
             | self.events.busy.val();
@@ -241,7 +359,10 @@ impl<
             | self.control.busy.val()
             | self.tables.busy.val()
             | self.work.moves.val()
+            | self.transport.moves.val()
+            | self.changes.level.val().any()
             | !self.work.ready.val()
+            | !self.transport.ready.val()
             | !self.tables.ready.val()
             | !self.restart.open.val()
             | self.r.valid.val()

@@ -1,9 +1,9 @@
 //! What travels from a doorbell to a completion.
 //!
 //! ```text
-//!   stores ─ Doorbells ─ SendDoorbell ─ Send ─ Job ─ Parse ─ Work, units ─ Check ─ Work, units ─ Move ─ Done ─ CQs
-//!                └──── pushed units ─────┘│ ▲─ Report ─┘                                                 │
-//!                              ReadCommand▼ └──────────────────── a job is retired ──────────────────────┘
+//!   stores ─ Doorbells ─ SendDoorbell ─ Send ─ Job ─ Parse ─ Work, units ─ Check ─ Work, units ─ Admit ─┬─ Move ─ Done
+//!                └──── pushed units ─────┘│ ▲ ▲────────────────── Progress ─────────────────────────┘    └─ packets
+//!                              ReadCommand▼ └── a job is retired, a peer has answered
 //!                                     host memory
 //! ```
 
@@ -101,6 +101,8 @@ record! {
         pub resets: Bit,
         /// It sends and answers nothing from now on, until it resets.
         pub stops: Bit,
+        /// With `stops`: nor does it finish what it owes its peer; it is about to reset, or to go.
+        pub ends: Bit,
     }
 }
 
@@ -137,18 +139,6 @@ record! {
 }
 
 record! {
-    /// What became of a job's units: one report for each job, in order.
-    pub struct Report {
-        /// The queue pair.
-        pub qpn: Bits<24>,
-        /// Units that were whole WQEs, from the first on; the others have to be fetched again.
-        pub units: Bits<6>,
-        /// Bytes that those WQEs ask for, or all ones when there are more.
-        pub bytes: Bits<32>,
-    }
-}
-
-record! {
     /// 64 bytes read from host memory.
     pub struct Unit {
         /// The bytes, lowest address lowest.
@@ -163,7 +153,7 @@ record! {
 record! {
     /// A WQE to be carried out or refused; or the end of a job.
     ///
-    /// Behind a WQE with `status` 0 and op-code GATHER or SCATTER its `units` units follow on a stream of their own.
+    /// Behind a WQE with `status` 0 and an op-code other than NOP its `units` units follow on a stream of their own.
     pub struct Work {
         /// No WQE: all WQEs of a job have gone before, and the job is retired when this arrives.
         pub ends: Bit,
@@ -171,7 +161,7 @@ record! {
         pub colour: Bit,
         /// The queue pair.
         pub qpn: Bits<24>,
-        /// The WQE's index.
+        /// The WQE's index; with `ends`, the one behind the last WQE of the job that gave a work.
         pub index: Bits<16>,
         /// CQ for its completion.
         pub cq: Bits<24>,
@@ -191,7 +181,8 @@ record! {
         pub units: Bits<4>,
         /// Scatter/gather entries, 0 to 16.
         pub sge_count: Bits<5>,
-        /// Bytes of the payload.
+        /// Bytes of the payload; with `ends`, those that the job's works without a status ask for, or all ones when there
+        /// are more.
         pub length: Bits<32>,
         /// GATHER: where to; SCATTER: where from; WRITE, READ: where at the peer.
         pub remote: Bits<64>,

@@ -1,4 +1,4 @@
-//! From a doorbell to a completion: the blocks that carry out work requests, joined.
+//! From a doorbell to checked work, and from local work to its completion: the blocks that carry out work requests, joined.
 
 use rust_hdl::prelude::*;
 
@@ -9,24 +9,27 @@ use super::mover::Mover;
 use super::parse::Parse;
 use super::send::Send;
 use super::work::{
-    CqDoorbell, Done, HostWrite, Job, PageStore, QpChange, QpError, Report, SendDoorbell, SendRow, Unit, Work,
+    CqDoorbell, Done, HostWrite, Job, PageStore, QpChange, QpError, SendDoorbell, SendRow, Unit, Work,
 };
 use crate::prim::arbiter::Arbiter;
 use crate::prim::fork::Fork;
 use crate::state::access::XlatRequest;
 use crate::state::mmu::XlatResponse;
 use crate::stream::{Beat, StreamSink, StreamSource};
+use crate::transport::records::Progress;
 
 block! {
     /// Takes stores to doorbell pages, and does what the WQEs they announce ask for.
     ///
     /// ```text
-    ///   store ─ Doorbells ─┬─ Send ── job ── Parse ─ Check ─ Mover ─ done
-    ///                 cq ──┘   └ fetch, units ┘        └─ xlat ─┘└─ read, write
+    ///   store ─ Doorbells ─┬─ Send ── job ── Parse ─ Check ─ checked   local ─ Mover ─ done
+    ///                 cq ──┘   └ fetch, units ┘        └─ xlat ─────────────┘└─ read, write
     /// ```
     ///
     /// - **Ports** `store`: stores; `cq`: those that are for CQs. `row_*`: rows of queue pairs; `change`: rows that have changed;
-    ///   `drain_jobs`, `jobs_drained`: jobs begun before have ended. `fetch`, `units`: WQEs; `read`, `read_data`, `write`,
+    ///   `drain_jobs`, `jobs_drained`: jobs begun before have ended. `fetch`, `units`: WQEs;
+    ///   `checked`, `checked_units`: work that may be carried out or refused; `local`, `local_units`: what of it the Mover carries out,
+    ///   `finished`: it has finished one; `progress`, `kick`: as [`Send`]; `read`, `read_data`, `write`,
     ///   `write_data`: payload; `drain_moves`, `moves_drained`: payload asked for before has gone. `xlat`, `answer`: the MMU. `done`,
     ///   `error`: how requests end. `pause`: begin nothing, and forget stores. Pulses `wrong_page`, `bad` (two), `pushes`, `push_fallbacks`.
     ///   `ready`: tables are scrubbed. `busy`: work is inside. `moves`: something moved, or a queue pair stands in line.
@@ -53,6 +56,13 @@ block! {
         pub moves_drained: Signal<Out, Bit>,
         pub xlat: StreamSource<XlatRequest>,
         pub answer: StreamSink<XlatResponse>,
+        pub checked: StreamSource<Work>,
+        pub checked_units: StreamSource<Bits<512>>,
+        pub local: StreamSink<Work>,
+        pub local_units: StreamSink<Bits<512>>,
+        pub finished: Signal<Out, Bit>,
+        pub progress: StreamSink<Progress>,
+        pub kick: StreamSink<Bits<24>>,
         pub done: StreamSource<Done>,
         pub error: StreamSource<QpError>,
         pub pause: Signal<In, Bit>,
@@ -115,11 +125,15 @@ impl<const D: usize, const QPS: usize, const PAGES: usize, const LOG: usize, con
         StreamSink::<Unit>::link(&mut self.units, &mut self.parse.fetched);
         StreamSource::<Job>::join(&mut self.send.job, &mut self.parse.job);
         StreamSource::<Bits<512>>::join(&mut self.send.pushed, &mut self.parse.pushed);
-        StreamSource::<Report>::join(&mut self.parse.report, &mut self.send.report);
+        StreamSink::<Progress>::link(&mut self.progress, &mut self.send.progress);
+        StreamSink::<Bits<24>>::link(&mut self.kick, &mut self.send.kick);
         StreamSource::<Work>::join(&mut self.parse.work, &mut self.check.work);
         StreamSource::<Bits<512>>::join(&mut self.parse.units, &mut self.check.work_units);
-        StreamSource::<Work>::join(&mut self.check.checked, &mut self.mover.work);
-        StreamSource::<Bits<512>>::join(&mut self.check.units, &mut self.mover.units);
+        StreamSource::<Work>::link(&mut self.checked, &mut self.check.checked);
+        StreamSource::<Bits<512>>::link(&mut self.checked_units, &mut self.check.units);
+        StreamSink::<Work>::link(&mut self.local, &mut self.mover.work);
+        StreamSink::<Bits<512>>::link(&mut self.local_units, &mut self.mover.units);
+        self.finished.next = self.mover.finished.val();
 
         // Addresses: the checker is client 0, and both always take their answers.
         StreamSource::<XlatRequest>::join(&mut self.check.xlat, &mut self.asks.sinks[0]);
@@ -156,9 +170,11 @@ impl<const D: usize, const QPS: usize, const PAGES: usize, const LOG: usize, con
         self.moves.next = self.doorbells.busy.val()
             | self.send.in_line.val()
             | (self.send.job.valid.val() & self.parse.job.ready.val())
-            | (self.parse.report.valid.val() & self.send.report.ready.val())
+            | (self.progress.valid.val() & self.send.progress.ready.val())
+            | self.kick.valid.val()
             | (self.parse.work.valid.val() & self.check.work.ready.val())
-            | (self.check.checked.valid.val() & self.mover.work.ready.val())
+            | (self.check.checked.valid.val() & self.checked.ready.val())
+            | (self.local.valid.val() & self.mover.work.ready.val())
             | (self.asks.source.valid.val() & self.xlat.ready.val())
             | self.answer.valid.val()
             | (self.mover.read.valid.val() & self.read.ready.val())

@@ -27,12 +27,14 @@ pub mod async_fifo;
 
 pub mod round_robin;
 
+pub mod all;
 pub mod arbiter;
 
 pub mod reverse;
 
 pub mod insert;
 pub mod narrow;
+pub mod splice;
 pub mod strip;
 
 #[cfg(test)]

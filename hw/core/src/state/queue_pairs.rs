@@ -16,6 +16,7 @@ mod model;
 pub mod modification;
 #[cfg(test)]
 mod rig;
+pub mod rows;
 pub mod tables;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use crate::constant::number;
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
+use crate::transport::records::{PathRow, PeerRow};
 
 /// What the owner does with the command it holds.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -46,6 +48,10 @@ enum Step {
     Judge,
     /// Writes the tables.
     Act,
+    /// Tells all that the queue pair stops.
+    Stop,
+    /// Waits until all have heard it.
+    Stopped,
     /// Says `drain`.
     Drain,
     /// Waits for `drained`.
@@ -56,8 +62,10 @@ enum Step {
     Settle,
     /// Waits for `settled`.
     Settled,
-    /// Tells the sending side.
+    /// Tells all that it has changed.
     Change,
+    /// Waits until all have heard it.
+    Changed,
     /// Replies.
     Answer,
 }
@@ -65,33 +73,34 @@ enum Step {
 block! {
     /// Makes, changes, shows and ends `2^QPS` queue pairs, one command at a time.
     ///
-    /// A refused command has changed nothing. A queue pair ends, or begins anew in RESET, in three waits. After them nothing
-    /// of it is under way, and nothing of it will appear in host memory:
+    /// A refused command has changed nothing. A queue pair ends, or begins anew in RESET, in four waits. After them nothing
+    /// of it is under way, and nothing of it will appear in host memory or on the wire:
     ///
-    /// 1. The row changes first; whoever reads it from the cycle of `drain` on finds the new one. `drained` says that the
+    /// 1. The row changes first, and all hear that it stops: nobody begins anything for it any more.
+    /// 2. Whoever reads it from the cycle of `drain` on finds the new one. `drained` says that the
     ///    jobs begun under the old one are retired: their payload has been accepted by the writer, and their completions
     ///    by the CQs, each before the job's end.
-    /// 2. The CQs take a completion when they have none left to write, and offer its entry from the next cycle on. So
+    /// 3. The CQs take a completion when they have none left to write, and offer its entry from the next cycle on. So
     ///    of all these completions only the last can be on offer and not accepted, and it is on offer when `drained`
     ///    comes. A cycle without `entry_waits` has it accepted. Entries of others do not keep the command waiting: there is
     ///    such a cycle between two of them.
-    /// 3. Now all is accepted. The writer makes it visible in that order. `settled` says that it has, and that the
+    /// 4. Now all is accepted. The writer makes it visible in that order. `settled` says that it has, and that the
     ///    errors of all this were taken from `error`: a late one would hit the next queue pair under this number.
     ///
     /// - **Ports** `command`, `reply`: as the mailbox has them, one reply for each command. `error`: a queue pair goes into
-    ///   error; `event`: it did so and no completion tells it. `row_enable`, `row_index`, `row`: as in [`Tables`].
+    ///   error; `event`: it did so and no completion tells it. `row_*`, `peer_*`, `path_*`: as in [`Tables`].
     ///   `probe_cq`, `probe_exists`: do these CQs exist, the one for sending and the one for receiving, answered in the
-    ///   same cycle. `change`: a queue pair begins anew, may go on, or has gone into error; that of a command is taken
-    ///   before the reply. `drain`, `settle`: a pulse each; `drained`, `settled`: the pulse, in a later cycle, that answers;
+    ///   same cycle. `change`: a queue pair begins anew, may go on, or stops, as it ends or has gone into error; `told`: all who
+    ///   have to hear of changes have heard of those taken before this cycle, which a reply waits for. `drain`, `settle`: a pulse each; `drained`, `settled`: the pulse, in a later cycle, that answers;
     ///   `entry_waits`: a CQE is on offer and not accepted. `ready`: the tables are clean. `busy`: a command, an error, its
     ///   event or its change is inside, or the tables are not clean.
-    /// - **Latency** from the command to the reply's offer, 5 cycles; a change adds 1, if it is taken at once, the end of a
-    ///   queue pair 5, if both pulses are answered a cycle later and no CQE is on offer, and an error taken together
+    /// - **Latency** from the command to the reply's offer, 5 cycles; a change adds 2, if it is taken and told at once, the end of a
+    ///   queue pair 7, if both pulses are answered a cycle later and no CQE is on offer, and an error taken together
     ///   with the command 1.
     /// - **Rate** one command at a time; one error in 2 cycles, in 3 if its queue pair was not in error before.
     /// - **Backpressure** commands wait for the reply before them. Errors wait for at most six cycles of a command and for
-    ///   its `change`, never for `drained`, `settled` or `reply`; an event or a change that is not taken stalls them. So
-    ///   whoever takes the changes must not wait for an error to be taken. No path from port to port but from
+    ///   its `change`, never for `told`, `drained`, `settled` or `reply`; an event or a change that is not taken stalls them. So
+    ///   `change` must not wait for an error to be taken: a queue that holds one of each queue pair and two more sees to it. No path from port to port but from
     ///   `probe_exists` to registers.
     /// - **Reset** forgets command, error, event and change, and all queue pairs, which takes `2^QPS` cycles; `ready` is
     ///   low meanwhile, and commands and errors wait.
@@ -107,9 +116,16 @@ block! {
         pub row_enable: Signal<In, Bit>,
         pub row_index: Signal<In, Bits<24>>,
         pub row: Signal<Out, SendRow>,
+        pub peer_enable: Signal<In, Bit>,
+        pub peer_index: Signal<In, Bits<24>>,
+        pub peer: Signal<Out, PeerRow>,
+        pub path_enable: Signal<In, Bit>,
+        pub path_index: Signal<In, Bits<24>>,
+        pub path: Signal<Out, PathRow>,
         pub probe_cq: [Signal<Out, Bits<24>>; 2],
         pub probe_exists: [Signal<In, Bit>; 2],
         pub change: StreamSource<QpChange>,
+        pub told: Signal<In, Bit>,
         pub drain: Signal<Out, Bit>,
         pub drained: Signal<In, Bit>,
         pub entry_waits: Signal<In, Bit>,
@@ -152,10 +168,12 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         // on offer stays, so none of an error may come in its place.
         self.is_open.next = self.tables.ready.val()
             & ((self.step.q.val() == Step::Idle)
+                | (self.step.q.val() == Step::Stopped)
                 | (self.step.q.val() == Step::Drained)
                 | (self.step.q.val() == Step::Written)
                 | (self.step.q.val() == Step::Settle)
                 | (self.step.q.val() == Step::Settled)
+                | (self.step.q.val() == Step::Changed)
                 | (self.step.q.val() == Step::Answer));
         self.failures.open.next = self.is_open.val();
         StreamSink::<QpError>::link(&mut self.error, &mut self.failures.error);
@@ -179,6 +197,12 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         self.tables.row_enable.next = self.row_enable.val();
         self.tables.row_index.next = self.row_index.val();
         self.row.next = self.tables.row.val();
+        self.tables.peer_enable.next = self.peer_enable.val();
+        self.tables.peer_index.next = self.peer_index.val();
+        self.peer.next = self.tables.peer.val();
+        self.tables.path_enable.next = self.path_enable.val();
+        self.tables.path_index.next = self.path_index.val();
+        self.path.next = self.tables.path.val();
 
         self.probe_cq[0].next = self.body.q.val().get_bits::<24>(self.send_cq_at.val().index());
         self.probe_cq[1].next = self.body.q.val().get_bits::<24>(self.receive_cq_at.val().index());
@@ -194,13 +218,14 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         self.command.ready.next = self.tables.ready.val() & (self.step.q.val() == Step::Idle);
         self.drain.next = self.step.q.val() == Step::Drain;
         self.settle.next = self.step.q.val() == Step::Settle;
-        self.changes.next = (self.step.q.val() == Step::Change)
+        self.changes.next = ((self.step.q.val() == Step::Stop) | (self.step.q.val() == Step::Change))
             & !self.failures.looks.val()
             & !self.failures.change.valid.val();
         self.change.valid.next = self.changes.val() | self.failures.change.valid.val();
         self.change.payload.next.qpn = bit_cast::<24, 32>(self.object.q.val());
-        self.change.payload.next.resets = self.verdict.q.val().resets;
-        self.change.payload.next.stops = false;
+        self.change.payload.next.resets = self.verdict.q.val().resets & (self.step.q.val() == Step::Change);
+        self.change.payload.next.stops = self.verdict.q.val().stops | (self.step.q.val() == Step::Stop);
+        self.change.payload.next.ends = self.step.q.val() == Step::Stop;
         if self.failures.change.valid.val() {
             self.change.payload.next = self.failures.change.payload.val();
         }
@@ -239,9 +264,19 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
             Step::Act => {
                 self.step.d.next = Step::Answer;
                 if self.verdict.q.val().drains {
-                    self.step.d.next = Step::Drain;
+                    self.step.d.next = Step::Stop;
                 } else if self.verdict.q.val().changes {
                     self.step.d.next = Step::Change;
+                }
+            }
+            Step::Stop => {
+                if self.changes.val() & self.change.ready.val() {
+                    self.step.d.next = Step::Stopped;
+                }
+            }
+            Step::Stopped => {
+                if self.told.val() {
+                    self.step.d.next = Step::Drain;
                 }
             }
             Step::Drain => {
@@ -270,6 +305,11 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
             }
             Step::Change => {
                 if self.changes.val() & self.change.ready.val() {
+                    self.step.d.next = Step::Changed;
+                }
+            }
+            Step::Changed => {
+                if self.told.val() {
                     self.step.d.next = Step::Answer;
                 }
             }

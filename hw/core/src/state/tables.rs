@@ -14,12 +14,13 @@ use super::walker::{Line, LineRequest};
 use crate::host::work::{CqDoorbell, Done, EntryWrite, EventRecord, QpChange, QpError, SendRow};
 use crate::prim::arbiter::Arbiter;
 use crate::stream::{StreamSink, StreamSource};
+use crate::transport::records::{PathRow, PeerRow};
 
 block! {
     /// Queue pairs, completion queues and memory regions: what the mailbox makes, and what work asks of it.
     ///
-    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions. `row_*`, `change`, `drain_jobs`,
-    ///   `jobs_drained`: queue pairs, as [`QueuePairs`]. `error`: queue pairs that fail, from two others; CQs are a third.
+    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions. `row_*`, `peer_*`, `path_*`, `change`, `told`,
+    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `error`: queue pairs that fail, from three others; CQs are a fourth.
     ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `drain_moves`,
     ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs,
     ///   regions and queue pairs. `event`: of queue pairs and of CQs. Pulses `wrong_page`, `bad`, `overflow`. `hits`, `misses`,
@@ -34,10 +35,17 @@ block! {
         pub row_enable: Signal<In, Bit>,
         pub row_index: Signal<In, Bits<24>>,
         pub row: Signal<Out, SendRow>,
+        pub peer_enable: Signal<In, Bit>,
+        pub peer_index: Signal<In, Bits<24>>,
+        pub peer: Signal<Out, PeerRow>,
+        pub path_enable: Signal<In, Bit>,
+        pub path_index: Signal<In, Bits<24>>,
+        pub path: Signal<Out, PathRow>,
         pub change: StreamSource<QpChange>,
+        pub told: Signal<In, Bit>,
         pub drain_jobs: Signal<Out, Bit>,
         pub jobs_drained: Signal<In, Bit>,
-        pub error: [StreamSink<QpError>; 2],
+        pub error: [StreamSink<QpError>; 3],
         pub doorbell: StreamSink<CqDoorbell>,
         pub done: StreamSink<Done>,
         pub entry: StreamSource<EntryWrite>,
@@ -63,9 +71,9 @@ block! {
         completion_queues: CompletionQueues<CQS, PAGES>,
         regions: Regions<MRS>,
         mmu: Mmu<MRS, SETS>,
-        errors: Arbiter<QpError, 3>,
-        heard: Heard<3>,
-        offered: Signal<Local, Bits<3>>,
+        errors: Arbiter<QpError, 4>,
+        heard: Heard<4>,
+        offered: Signal<Local, Bits<4>>,
     }
 }
 
@@ -93,12 +101,21 @@ impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, c
         self.queue_pairs.row_enable.next = self.row_enable.val();
         self.queue_pairs.row_index.next = self.row_index.val();
         self.row.next = self.queue_pairs.row.val();
+        self.queue_pairs.peer_enable.next = self.peer_enable.val();
+        self.queue_pairs.peer_index.next = self.peer_index.val();
+        self.peer.next = self.queue_pairs.peer.val();
+        self.queue_pairs.path_enable.next = self.path_enable.val();
+        self.queue_pairs.path_index.next = self.path_index.val();
+        self.path.next = self.queue_pairs.path.val();
+        self.queue_pairs.told.next = self.told.val();
         for i in 0..2 {
             self.completion_queues.probe[i].next = self.queue_pairs.probe_cq[i].val();
             self.queue_pairs.probe_exists[i].next = self.completion_queues.exists[i].val();
+        }
+        for i in 0..3 {
             StreamSink::<QpError>::link(&mut self.error[i], &mut self.errors.sinks[i]);
         }
-        StreamSource::<QpError>::join(&mut self.completion_queues.error, &mut self.errors.sinks[2]);
+        StreamSource::<QpError>::join(&mut self.completion_queues.error, &mut self.errors.sinks[3]);
         StreamSource::<QpError>::join(&mut self.errors.source, &mut self.queue_pairs.error);
         StreamSource::<QpChange>::link(&mut self.change, &mut self.queue_pairs.change);
         self.drain_jobs.next = self.queue_pairs.drain.val();
@@ -107,10 +124,10 @@ impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, c
         self.settle[2].next = self.queue_pairs.settle.val();
         // A write that failed is told no later than a cycle after it has settled, and heard before the reply.
         self.offered.next = 0.into();
-        for i in 0..2 {
+        for i in 0..3 {
             self.offered.next = self.offered.val().replace_bit(i, self.error[i].valid.val());
         }
-        self.offered.next = self.offered.val().replace_bit(2, self.completion_queues.error.valid.val());
+        self.offered.next = self.offered.val().replace_bit(3, self.completion_queues.error.valid.val());
         self.heard.begins.next = self.settled[2].val();
         self.heard.offered.next = self.offered.val();
         self.heard.mixed.next = self.errors.source.valid.val();

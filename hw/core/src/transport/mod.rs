@@ -3,11 +3,40 @@
 //! ```text
 //!   work ─ Admit ─ Message ─ Segment ─ TxStep ─┐
 //!    ▲      ▲ ▲ └ Sent ─────────┐              Fetch ─ TxPacket, payload ─ Template ─ Head, payload
-//!  report   │ └ Rewind ────┐    │   TxStep ────┘
+//! progress  │ └ Rewind ────┐    │   TxStep ────┘
 //!           │              │    ▼   │
 //!  Head ─ Lookup ─ Arrival ─ Complete │  ┌───── Task ─────┐
 //!    ▲        └─── Arrival ─ Sequence ── Errand ─ Place ─ Respond
 //!  Nudge: Timers, Admit, Fetch                     └ payload to memory, completions
 //! ```
 
+/// Stages that a packet passes, and the cycles each takes for a small one when they come in a row, as their contracts say and
+/// their tests pin: a WRITE of one entry out, or the same in, with its acknowledgement.
+pub const STAGES: [(&str, u64); 12] = [
+    ("Send, an operation", 3),
+    ("Parse, a unit", 2),
+    ("Check, one entry", 4),
+    ("Admit", 4),
+    ("Segment", 2),
+    ("Fetch", 1),
+    ("Template", 2),
+    ("Lookup", 3),
+    ("Sequence", 3),
+    ("Complete", 5),
+    ("Place", 1),
+    ("Respond, with its task", 6),
+];
+
+pub mod admit;
+pub mod complete;
+pub mod fetch;
+pub mod lookup;
+pub mod over;
+pub mod place;
 pub mod records;
+pub mod respond;
+pub mod segment;
+pub mod sequence;
+pub mod side;
+pub mod template;
+pub mod timers;

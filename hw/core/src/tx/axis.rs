@@ -2,6 +2,7 @@
 
 use rust_hdl::prelude::*;
 
+use crate::prim::reg::Reg;
 use crate::prim::skid::Skid;
 use crate::stream::{Beat, StreamSink};
 
@@ -10,8 +11,10 @@ block! {
     ///
     /// - **Ports** `sink`: frames without FCS; `tdata` .. `tuser`: the same frames, `tuser` with `tlast` where `err` came with
     ///   `eop`, so that the MAC spoils the frame. `tkeep` has a one for each byte, all of them before `tlast`.
+    ///   `pause`: the peer asks for silence (802.3x, or PFC of the priority in use; the MAC takes the frames that say so): no
+    ///   frame begins; one that has begun, or is on offer, goes on.
     /// - **Latency** 1 cycle. **Rate** 1 beat per cycle.
-    /// - **Backpressure** stalls `sink`; no combinational path from any port to any other.
+    /// - **Backpressure** stalls `sink`; no combinational path from any port to any other but from `pause` to `tvalid`.
     /// - **Reset** empties it.
     /// - **Limits** `D = 8 * K`, `K` at most 64.
     pub struct AxisOut<const D: usize, const K: usize> {
@@ -24,6 +27,12 @@ block! {
         pub tready: Signal<In, Bit>,
         pub tlast: Signal<Out, Bit>,
         pub tuser: Signal<Out, Bit>,
+        pub pause: Signal<In, Bit>,
+        /// A frame has begun.
+        inside: Reg<Bit>,
+        /// A beat is on offer.
+        waits: Reg<Bit>,
+        opens: Signal<Local, Bit>,
         cut: Skid<Beat<D>>,
         every: Constant<Bits<K>> = Constant::new(Bits::mask()),
     }
@@ -35,12 +44,22 @@ impl<const D: usize, const K: usize> Logic for AxisOut<D, K> {
         clock!(self, clock, cut);
         self.cut.reset.next = self.reset.val();
         StreamSink::<Beat<D>>::link(&mut self.sink, &mut self.cut.sink);
-        self.cut.source.ready.next = self.tready.val();
-        self.tvalid.next = self.cut.source.valid.val();
+        dff_setup!(self, clock, inside, waits);
+        self.opens.next = self.inside.q.val() | self.waits.q.val() | !self.pause.val();
+        self.cut.source.ready.next = self.tready.val() & self.opens.val();
+        self.tvalid.next = self.cut.source.valid.val() & self.opens.val();
+        self.waits.d.next = self.cut.source.valid.val() & self.opens.val() & !self.tready.val();
+        if self.cut.source.valid.val() & self.opens.val() & self.tready.val() {
+            self.inside.d.next = !self.cut.source.payload.val().eop;
+        }
         self.tdata.next = self.cut.source.payload.val().data;
         self.tkeep.next = !(self.every.val() << self.cut.source.payload.val().nbytes);
         self.tlast.next = self.cut.source.payload.val().eop;
         self.tuser.next = self.cut.source.payload.val().eop & self.cut.source.payload.val().err;
+        if self.reset.val() {
+            self.inside.d.next = false;
+            self.waits.d.next = false;
+        }
     }
 }
 
@@ -60,8 +79,14 @@ mod tests {
         let ports =
             StreamPorts { name: "axis".into(), valid: port("tvalid"), ready: port("tready"), payload };
         let pins = bench.sink_on(ports);
+        pause(&mut bench, false);
         bench.reset(2);
         (bench, sink, pins)
+    }
+
+    fn pause(bench: &mut Bench, level: bool) {
+        let port = bench.model().port("pause").expect("the block has this pin");
+        bench.model_mut().set(port, level.into());
     }
 
     /// What the pins show of a packet: words of data, then keep, last, user.
@@ -112,6 +137,29 @@ mod tests {
     fn survives_stalls() {
         shows_packets::<64, 8>();
         shows_packets::<512, 64>();
+    }
+
+    #[test]
+    fn silence_begins_between_two_frames() {
+        let (mut bench, sink, pins) = under::<64, 8>();
+        (0..3).for_each(|_| push(&mut bench, sink, &beats::<64>(&[7; 80])));
+        bench.run(5);
+        pause(&mut bench, true);
+        bench.run(50);
+        assert_eq!(bench[pins].take(), pins_of::<64>(&[7; 80], false), "the frame that had begun, whole");
+        pause(&mut bench, false);
+        bench.run(3);
+        // What is on offer stays, however long the peer does not take it.
+        bench[pins].pause(Pause::Script(vec![true]));
+        bench.run(3);
+        pause(&mut bench, true);
+        bench.run(3);
+        bench[pins].pause(Pause::None);
+        bench.run(50);
+        assert_eq!(bench[pins].take(), pins_of::<64>(&[7; 80], false));
+        pause(&mut bench, false);
+        bench.run(50);
+        assert_eq!(bench[pins].take(), pins_of::<64>(&[7; 80], false));
     }
 
     #[test]

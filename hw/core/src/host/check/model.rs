@@ -24,11 +24,15 @@ pub struct Outcome {
     pub questions: Vec<XlatRequest>,
 }
 
+fn operation(work: &Work) -> Option<WorkOp> {
+    u8::try_from(u64::from(work.opcode)).ok().and_then(WorkOp::from_code)
+}
+
 /// Do units follow behind this work?
 #[must_use]
 pub fn has_units(work: &Work) -> bool {
-    let op = u8::try_from(u64::from(work.opcode)).ok().and_then(WorkOp::from_code);
-    !work.ends && u64::from(work.status) == 0 && matches!(op, Some(WorkOp::Gather | WorkOp::Scatter))
+    use WorkOp::{Gather, Read, Scatter, Write};
+    !work.ends && work.status == 0 && matches!(operation(work), Some(Gather | Scatter | Write | Read))
 }
 
 /// Checks a work and its units; `judge` is the MMU, 0 or a [`Cause`].
@@ -42,19 +46,24 @@ pub fn check(work: &Work, units: &[UnitBytes], judge: impl Fn(&XlatRequest) -> u
     if !outcome.sends || length == 0 {
         return outcome;
     }
-    let gathers = u64::from(work.opcode) == WorkOp::Gather as u64;
     let body = &units.concat()[BODY_AT..];
     let count = if work.inline { 0 } else { work.sge_count.index() };
     let entries: Vec<Sge> =
         body.chunks(Sge::LEN).take(count).map(|entry| Sge::parse(entry).expect("a whole entry")).collect();
     assert_eq!(entries.len(), count, "the units hold the entries");
 
-    let place = (u64::from(work.remote), u64::from(work.key), length, gathers);
+    let place = (u64::from(work.remote), u64::from(work.key), length);
+    // Is the one place written; are the entries?
+    let (place, fills_entries) = match operation(work) {
+        Some(WorkOp::Gather) => (Some((place, true)), false),
+        Some(WorkOp::Scatter) => (Some((place, false)), true),
+        other => (None, other == Some(WorkOp::Read)),
+    };
     let pieces = entries
         .iter()
-        .map(|entry| (entry.address, u64::from(entry.local_key), u64::from(entry.length), !gathers));
+        .map(|entry| ((entry.address, u64::from(entry.local_key), u64::from(entry.length)), fills_entries));
     let mut refusal = None;
-    for (first, key, length, writes) in std::iter::once(place).chain(pieces) {
+    for ((first, key, length), writes) in place.into_iter().chain(pieces) {
         let Some(reach) = length.checked_sub(1) else { continue };
         let Some(last) = first.checked_add(reach) else {
             refusal = refusal.or(Some(Cause::Bounds as u64));

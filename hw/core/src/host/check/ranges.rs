@@ -37,7 +37,7 @@ block! {
     /// Gives the ranges of each WQE and stores its units.
     ///
     /// - **Ports** `work`, `units`: WQEs; `taken`: the same works, into a FIFO; `range`: for each work the ranges that have
-    ///   to be looked up, the one place first, and its end; `write`, `write_at`, `unit`: to the memory, whose places before
+    ///   to be looked up, the one place of a copy first, and its end; `write`, `write_at`, `unit`: to the memory, whose places before
     ///   `free_from` are free.
     /// - **Latency** 1 cycle from `work` to the first range. **Rate** as [`Check`](super::Check) says.
     /// - **Backpressure** of `range` stalls all; `work.ready` follows `taken.ready`, and `taken.valid` follows `work.valid`,
@@ -72,14 +72,18 @@ block! {
         place: Reg<Bits<PLACE_BITS>>,
         is_idle: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
+        is_copy: Signal<Local, Bit>,
+        has_place: Signal<Local, Bit>,
         has_units: Signal<Local, Bit>,
         room: Signal<Local, Bit>,
         moves: Signal<Local, Bit>,
         length: Signal<Local, Bits<32>>,
         splits: Signal<Local, Bit>,
-        is_gather: Signal<Local, Bit>,
+        fills_entries: Signal<Local, Bit>,
         gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
         scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
+        write_op: Constant<Bits<8>> = number(WorkOp::Write as u64),
+        read_op: Constant<Bits<8>> = number(WorkOp::Read as u64),
         address_at: Constant<Bits<10>> = number(Sge::ADDRESS.offset()),
         key_at: Constant<Bits<10>> = number(Sge::LOCAL_KEY.offset()),
         length_at: Constant<Bits<10>> = number(Sge::LENGTH.offset()),
@@ -103,10 +107,14 @@ impl Logic for Ranges {
         self.taken.valid.next = self.is_idle.val() & self.work.valid.val();
         self.taken.payload.next = self.work.payload.val();
         self.takes.next = self.is_idle.val() & self.taken.ready.val() & self.work.valid.val();
+        self.is_copy.next = (self.work.payload.val().opcode == self.gather.val())
+            | (self.work.payload.val().opcode == self.scatter.val());
+        self.has_place.next = self.is_copy.val() & self.work.payload.val().length.any();
         self.has_units.next = !self.work.payload.val().ends
             & !self.work.payload.val().status.any()
-            & ((self.work.payload.val().opcode == self.gather.val())
-                | (self.work.payload.val().opcode == self.scatter.val()));
+            & (self.is_copy.val()
+                | (self.work.payload.val().opcode == self.write_op.val())
+                | (self.work.payload.val().opcode == self.read_op.val()));
 
         self.room.next = (self.place.q.val() - self.free_from.val()) != self.capacity.val();
         self.units.ready.next = self.taking.q.val() & self.room.val();
@@ -115,7 +123,8 @@ impl Logic for Ranges {
         self.write_at.next = bit_cast::<HELD_LOG, PLACE_BITS>(self.place.q.val());
         self.unit.next = self.units.payload.val();
 
-        self.is_gather.next = self.held.q.val().opcode == self.gather.val();
+        self.fills_entries.next = (self.held.q.val().opcode == self.scatter.val())
+            | (self.held.q.val().opcode == self.read_op.val());
         self.length.next = self.entries.q.val().get_bits::<32>(self.length_at.val().index());
         self.range.valid.next =
             self.placing.q.val() | (self.splitting.q.val() & self.length.val().any()) | self.ending.q.val();
@@ -129,19 +138,20 @@ impl Logic for Ranges {
         self.range.payload.next.reach = self.length.val() - 1;
         self.range.payload.next.key = self.entries.q.val().get_bits::<32>(self.key_at.val().index());
         self.range.payload.next.pd = self.held.q.val().pd;
-        self.range.payload.next.writes = !self.is_gather.val();
+        self.range.payload.next.writes = self.fills_entries.val();
         if self.placing.q.val() {
             self.range.payload.next.va = self.held.q.val().remote;
             self.range.payload.next.reach = self.held.q.val().length - 1;
             self.range.payload.next.key = self.held.q.val().key;
-            self.range.payload.next.writes = self.is_gather.val();
+            self.range.payload.next.writes = !self.fills_entries.val();
         }
 
+        self.ending.d.next = self.ending.q.val() & !self.range.ready.val();
         if self.takes.val() {
             self.held.d.next = self.work.payload.val();
             self.is_checked.d.next = self.has_units.val() & self.work.payload.val().length.any();
-            self.placing.d.next = self.has_units.val() & self.work.payload.val().length.any();
-            self.taking.d.next = self.has_units.val() & !self.work.payload.val().length.any();
+            self.placing.d.next = self.has_units.val() & self.has_place.val();
+            self.taking.d.next = self.has_units.val() & !self.has_place.val();
             self.ending.d.next = !self.has_units.val();
             self.is_first.d.next = true;
             self.units_left.d.next = self.work.payload.val().units;
@@ -184,9 +194,6 @@ impl Logic for Ranges {
                 self.taking.d.next = self.units_left.q.val().any();
                 self.ending.d.next = !self.units_left.q.val().any();
             }
-        }
-        if self.ending.q.val() & self.range.ready.val() {
-            self.ending.d.next = false;
         }
         if self.reset.val() {
             self.placing.d.next = false;

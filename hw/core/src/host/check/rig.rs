@@ -28,7 +28,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// A copy between one place and these pieces, in as few units as hold them.
+    /// A copy between one place and these pieces, or a request to the peer, in as few units as hold them.
     pub(super) fn copy(op: WorkOp, place: Sge, pieces: &[Sge]) -> Self {
         let mut bytes = vec![0xa5; BODY_AT];
         bytes.extend(pieces.iter().flat_map(Sge::to_bytes));
@@ -71,9 +71,9 @@ fn small(rng: &mut SplitMix64, below: u64) -> usize {
     usize::try_from(rng.below(below)).expect("small")
 }
 
-/// Any work: copies good and bad, inline data, and what passes.
+/// Any work: copies and requests good and bad, inline data, and what passes.
 pub(super) fn random(rng: &mut SplitMix64) -> Case {
-    let op = [WorkOp::Gather, WorkOp::Scatter][small(rng, 2)];
+    let op = [WorkOp::Gather, WorkOp::Scatter, WorkOp::Write, WorkOp::Read][small(rng, 4)];
     let piece = |rng: &mut SplitMix64| {
         let length = [0, 1, 2, 5000, 1 << 27, 1 << 31][small(rng, 32).saturating_sub(26)];
         let length = if length == 0 && rng.below(4) != 0 { 1 + rng.below(300) } else { length };
@@ -85,7 +85,7 @@ pub(super) fn random(rng: &mut SplitMix64) -> Case {
         };
         Sge { address, local_key: rng.next_u32(), length: u32::try_from(length).expect("in range") }
     };
-    let most = [1, 2, 6, 16][small(rng, 4)];
+    let most = if op == WorkOp::Read { 1 } else { [1, 2, 6, 16][small(rng, 4)] };
     let pieces: Vec<Sge> = (0..=small(rng, most)).map(|_| piece(rng)).collect();
     let sum: u64 = pieces.iter().map(|piece| u64::from(piece.length)).sum();
     let wrong = [0, 1, 1 << 16][small(rng, 30).saturating_sub(27)];
@@ -106,7 +106,7 @@ pub(super) fn random(rng: &mut SplitMix64) -> Case {
         }
         3 => case.work.length = 0.into(),
         4 => {
-            case.work.opcode = (WorkOp::Gather as u64).into();
+            case.work.opcode = ([WorkOp::Gather, WorkOp::Write][small(rng, 2)] as u64).into();
             case.work.inline = true;
             case.work.sge_count = 0.into();
             case.work.length = rng.below(case.units.len() as u64 * 64 - 31).into();

@@ -69,6 +69,13 @@ fn the_random_works_meet_every_verdict() {
         let count = met.iter().filter(|found| **found == verdict).count();
         assert!(count >= 5, "{verdict:?} was met {count} times");
     }
+    for op in [WorkOp::Write, WorkOp::Read] {
+        let works: Vec<Case> =
+            cases(3, 300).into_iter().filter(|case| case.work.opcode == op as u64).collect();
+        let refused = works.iter().filter(|case| verdict(&case.outcome(Mood(5)).work).0 == REFUSED).count();
+        let good = works.iter().filter(|case| case.outcome(Mood(5)).sends).count();
+        assert!(refused >= 3 && good >= 20, "{op:?}: {refused} refused, {good} good");
+    }
 }
 
 #[test]
@@ -83,7 +90,7 @@ fn survives_stalls() {
 }
 
 #[test]
-fn what_is_written_needs_the_right_and_what_is_read_does_not() {
+fn what_a_copy_writes_needs_the_right_and_what_it_reads_does_not() {
     let mut rig = Rig::new();
     for (op, needs) in [(WorkOp::Gather, [1, 1, 0, 0]), (WorkOp::Scatter, [0, 0, 1, 1])] {
         let case = Case::copy(op, sge(0x1000, 20), &[sge(0x8000, 20)]);
@@ -94,6 +101,32 @@ fn what_is_written_needs_the_right_and_what_is_read_does_not() {
         assert_eq!(asked, [0x1000, 0x1013, 0x8000, 0x8013]);
         rig.check(&[case]);
     }
+}
+
+#[test]
+fn what_lies_at_the_peer_is_not_asked_and_only_a_read_needs_the_right() {
+    let mut rig = Rig::new();
+    for (op, need) in [(WorkOp::Write, 0), (WorkOp::Read, 1)] {
+        // At the peer, a range may even wrap: that is for the peer to refuse.
+        let case = Case::copy(op, sge(u64::MAX, 20), &[sge(0x8000, 20)]);
+        let found = case.outcome(rig.mood).questions;
+        let asked: Vec<(u64, u64)> =
+            found.iter().map(|question| (question.va.into(), question.need.into())).collect();
+        assert_eq!(asked, [(0x8000, need), (0x8013, need)]);
+        gives(&mut rig, &case, (0, 0));
+        gives(&mut rig, &Case::copy(op, sge(0, 21), &[sge(0x8000, 20)]), SUM);
+        let wraps = Case::copy(op, sge(0, 2), &[sge(u64::MAX, 2)]);
+        gives(&mut rig, &wraps, (REFUSED, Cause::Bounds as u64));
+        let empty = Case::copy(op, sge(0x1000, 0), &[sge(0x8000, 20)]);
+        assert!(empty.outcome(rig.mood).questions.is_empty() && empty.outcome(rig.mood).sends);
+        gives(&mut rig, &empty, (0, 0));
+        let long = Case::copy(op, sge(0, (1 << 31) + 1), &[sge(0x8000, (1 << 31) + 1)]);
+        gives(&mut rig, &long, (Status::LocalLength as u64, 0));
+    }
+    let pieces = [sge(0x8000, 20), sge(0x9000, 0), sge(0xa000, 1)];
+    let several = Case::copy(WorkOp::Write, sge(0, 21), &pieces);
+    assert_eq!(several.outcome(rig.mood).questions.len(), 3);
+    gives(&mut rig, &several, (0, 0));
 }
 
 #[test]
@@ -195,6 +228,9 @@ fn inline_data_are_not_taken_for_entries() {
     let mut case = Case::copy(WorkOp::Gather, sge(0x1000, 80), &[sge(u64::MAX, 9); 5]);
     (case.work.inline, case.work.sge_count) = (true, 0.into());
     assert_eq!(case.outcome(rig.mood).questions.len(), 2);
+    gives(&mut rig, &case, (0, 0));
+    case.work.opcode = (WorkOp::Write as u64).into();
+    assert!(case.outcome(rig.mood).questions.is_empty() && case.outcome(rig.mood).sends);
     gives(&mut rig, &case, (0, 0));
 }
 

@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use stroma_abi::desc::RING_ALIGN_LOG;
 use stroma_abi::desc::mailbox::{BODY_AT, Command, CommandStatus, MAILBOX_LEN, ObjectKind, Reply};
-use stroma_abi::regs::map::{BAR0, BAR2_AT, DOORBELL_PAGE, events, identity, mailbox, moderation};
+use stroma_abi::regs::map::{BAR0, BAR2_AT, DOORBELL_PAGE, events, identity, mailbox, moderation, port};
 use stroma_abi::regs::{Access, Block, Reg};
 
 use super::moderation::Moderation;
@@ -101,6 +101,19 @@ impl Bars {
             count: (row >> 16 & 0xffff).into(),
             mask: row >> 32 & 1 == 1,
         }
+    }
+
+    /// The MAC address of the port, first byte highest.
+    #[must_use]
+    pub fn mac(&self) -> u64 {
+        self.get(&port::BLOCK, &port::MAC, 0).swap_bytes() >> 16
+    }
+
+    /// An IP address of the port, first byte highest.
+    #[must_use]
+    pub fn address(&self, index: usize) -> u128 {
+        let half = |reg| u128::from(self.get(&port::BLOCK, reg, index).swap_bytes());
+        half(&port::ADDRESS_LOW) << 64 | half(&port::ADDRESS_HIGH)
     }
 
     /// The host reads.

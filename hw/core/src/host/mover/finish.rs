@@ -21,7 +21,7 @@ block! {
     ///
     /// - **Ports** `ended`: works whose bytes are through; `room`: one more may be judged, and when it is through it will find
     ///   a place here; `done`: completions; `error`: queue pairs that fail; `retired`,
-    ///   `retired_colour`: a job is over, all completions before it were taken. `busy`: a work waits.
+    ///   `retired_colour`: a job is over, all completions before it were taken; `finished`: a work is over, or the end of a job. `busy`: a work waits.
     /// - **Latency** 1 cycle to `done` or `error`, 2 to `retired`. **Rate** 1 work per cycle, with an error 1 in 2.
     /// - **Backpressure** 16 works wait, then `ended` stalls; `room` falls before, so that it never does for a work judged
     ///   with `room`: bytes whose write command was taken must not wait for completions, which wait for the same writer.
@@ -36,11 +36,13 @@ block! {
         pub error: StreamSource<QpError>,
         pub retired: Signal<Out, Bit>,
         pub retired_colour: Signal<Out, Bit>,
+        pub finished: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         works: Fifo<Pass, WORKS_LOG>,
         /// The error of the oldest work is told.
         is_erred: Reg<Bit>,
         is_retired: Reg<Bit>,
+        is_finished: Reg<Bit>,
         colour: Reg<Bit>,
         has_error: Signal<Local, Bit>,
         goes: Signal<Local, Bit>,
@@ -52,7 +54,7 @@ impl Logic for Finish {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, works);
-        dff_setup!(self, clock, is_erred, is_retired, colour);
+        dff_setup!(self, clock, is_erred, is_retired, is_finished, colour);
         self.works.reset.next = self.reset.val();
         StreamSink::<Pass>::link(&mut self.ended, &mut self.works.sink);
 
@@ -87,6 +89,8 @@ impl Logic for Finish {
             self.is_erred.d.next = false;
         }
         self.is_retired.d.next = self.goes.val() & self.works.source.payload.val().retires;
+        self.is_finished.d.next = self.goes.val();
+        self.finished.next = self.is_finished.q.val();
         self.colour.d.next = self.works.source.payload.val().job_colour;
         self.retired.next = self.is_retired.q.val();
         self.retired_colour.next = self.colour.q.val();
@@ -94,6 +98,7 @@ impl Logic for Finish {
         if self.reset.val() {
             self.is_erred.d.next = false;
             self.is_retired.d.next = false;
+            self.is_finished.d.next = false;
         }
     }
 }

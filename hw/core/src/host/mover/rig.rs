@@ -48,6 +48,7 @@ pub(super) struct Rig<const D: usize, const LOG: usize> {
     pub(super) dones: usize,
     errors: usize,
     pub(super) retired: usize,
+    finished: usize,
     /// Requests for sources and destinations, and answers on their way, of either.
     asked: [usize; 2],
     answers: [VecDeque<(u64, XlatResponse)>; 2],
@@ -98,6 +99,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
             dones: 0,
             errors: 0,
             retired: 0,
+            finished: 0,
             asked: [0; 2],
             answers: [VecDeque::new(), VecDeque::new()],
             reads: VecDeque::new(),
@@ -134,6 +136,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         self.data_cycles.clear();
         self.done_cycles.clear();
         (self.dones, self.errors, self.retired, self.asked) = (0, 0, 0, [0; 2]);
+        self.finished = 0;
         self.expected = self.twin.run(items);
         self.items = items.to_vec();
         for item in items {
@@ -147,7 +150,11 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
 
     /// A queue pair begins anew, or is changed otherwise.
     pub(super) fn change(&mut self, qpn: u32, resets: bool) {
-        push(&mut self.bench, self.change, &[QpChange { qpn: u64::from(qpn).into(), resets, stops: false }]);
+        push(
+            &mut self.bench,
+            self.change,
+            &[QpChange { qpn: u64::from(qpn).into(), resets, stops: false, ends: false }],
+        );
         if resets {
             self.twin.failed.remove(&qpn);
         }
@@ -194,6 +201,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
             assert_eq!(error, self.expected.errors[self.errors], "error {}", self.errors);
             self.errors += 1;
         }
+        self.finished += usize::from(self.port("finished"));
         if self.port("retired") {
             let (colour, dones) = self.expected.retired[self.retired];
             assert_eq!(self.port("retired_colour"), colour, "job {}", self.retired);
@@ -234,6 +242,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         assert_eq!(self.dones, self.expected.dones.len(), "completions");
         assert_eq!(self.errors, self.expected.errors.len(), "errors");
         assert_eq!(self.retired, self.expected.retired.len(), "jobs");
+        assert_eq!(self.finished, self.items.len(), "works and ends of jobs");
         assert_eq!(self.asked[1], self.expected.chunks.len(), "requests");
         assert!(self.draining.is_none(), "a drain was not answered");
         cycles

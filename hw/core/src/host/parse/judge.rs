@@ -1,6 +1,7 @@
 //! What a WQE is worth.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::queue_pair::QueuePairKind;
 use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
 use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead, sge::SGE_MAX};
 
@@ -15,22 +16,22 @@ block! {
     /// inline length; count of entries.
     ///
     /// - **Ports** `job`: its job; `failed`: which could not be read; `left`: units from the WQE's first to the job's last;
-    ///   `index`: the index of its place; `flushes`: a WQE before it was bad; `head`: its first half unit. `stops`: it goes on
-    ///   behind the job's end and has to wait, the other outputs do not count. `work`: what it gives; `is_bad`: it spoils
-    ///   those behind it; `sends`: its units go along; `count`: units it counts as, never more than `left`.
+    ///   `index`: the index of its place; `head`: its first half unit. `stops`: it goes on
+    ///   behind the job's end and has to wait, the other outputs do not count. `work`: what it gives; `is_bad`: the job
+    ///   ends behind it; `sends`: its units go along; `count`: units it counts as, never more than `left`.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Judge {
         pub job: Signal<In, Job>,
         pub failed: Signal<In, Bit>,
         pub left: Signal<In, Bits<6>>,
         pub index: Signal<In, Bits<16>>,
-        pub flushes: Signal<In, Bit>,
         pub head: Signal<In, Bits<256>>,
         pub stops: Signal<Out, Bit>,
         pub work: Signal<Out, Work>,
         pub is_bad: Signal<Out, Bit>,
         pub sends: Signal<Out, Bit>,
         pub count: Signal<Out, Bits<6>>,
+        text: Signal<Local, Bits<256>>,
         opcode: Signal<Local, Bits<8>>,
         inline: Signal<Local, Bit>,
         units: Signal<Local, Bits<4>>,
@@ -39,7 +40,9 @@ block! {
         wide_units: Signal<Local, Bits<6>>,
         inline_room: Signal<Local, Bits<32>>,
         is_nop: Signal<Local, Bit>,
-        is_scatter: Signal<Local, Bit>,
+        is_read: Signal<Local, Bit>,
+        is_reliable: Signal<Local, Bit>,
+        may_inline: Signal<Local, Bit>,
         is_known: Signal<Local, Bit>,
         is_count: Signal<Local, Bit>,
         is_whole: Signal<Local, Bit>,
@@ -64,6 +67,9 @@ block! {
         nop: Constant<Bits<8>> = number(WorkOp::Nop as u64),
         gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
         scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
+        write: Constant<Bits<8>> = number(WorkOp::Write as u64),
+        read: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u64),
         most_units: Constant<Bits<4>> = number(UNITS_MAX),
         most_entries: Constant<Bits<5>> = number(SGE_MAX),
         unit_log: Constant<Bits<3>> = number(UNIT.ilog2()),
@@ -86,15 +92,25 @@ block! {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        self.opcode.next = self.head.val().get_bits::<8>(self.opcode_at.val().index());
-        self.inline.next = self.head.val().get_bit(self.inline_at.val().index());
-        self.units.next = self.head.val().get_bits::<4>(self.units_at.val().index());
+        // What could not be read says nothing.
+        self.text.next = self.head.val();
+        if self.failed.val() {
+            self.text.next = 0.into();
+        }
+        self.opcode.next = self.text.val().get_bits::<8>(self.opcode_at.val().index());
+        self.inline.next = self.text.val().get_bit(self.inline_at.val().index());
+        self.units.next = self.text.val().get_bits::<4>(self.units_at.val().index());
         self.is_nop.next = self.opcode.val() == self.nop.val();
-        self.is_scatter.next = self.opcode.val() == self.scatter.val();
-        self.is_known.next =
-            self.is_nop.val() | self.is_scatter.val() | (self.opcode.val() == self.gather.val());
-        self.length.next = self.head.val().get_bits::<32>(self.length_at.val().index());
-        self.entries.next = bit_cast::<5, 4>(self.head.val().get_bits::<4>(self.sge_count_at.val().index()));
+        self.is_read.next = self.opcode.val() == self.read.val();
+        self.may_inline.next =
+            (self.opcode.val() == self.gather.val()) | (self.opcode.val() == self.write.val());
+        self.is_reliable.next = self.job.val().kind == self.reliable.val();
+        self.is_known.next = self.is_nop.val()
+            | (self.opcode.val() == self.gather.val())
+            | (self.opcode.val() == self.scatter.val())
+            | (self.is_reliable.val() & (self.is_read.val() | (self.opcode.val() == self.write.val())));
+        self.length.next = self.text.val().get_bits::<32>(self.length_at.val().index());
+        self.entries.next = bit_cast::<5, 4>(self.text.val().get_bits::<4>(self.sge_count_at.val().index()));
         if !self.entries.val().any() & self.length.val().any() {
             self.entries.next = self.most_entries.val();
         }
@@ -121,16 +137,17 @@ impl Logic for Judge {
             self.count.next = self.wide_units.val();
         }
 
-        self.has_flags.next = !self.head.val().get_bit(self.local_at.val().index())
-            & !self.head.val().get_bit(self.tx_kernel_at.val().index())
-            & (!self.inline.val() | (!self.is_nop.val() & !self.is_scatter.val()));
+        self.has_flags.next = !self.text.val().get_bit(self.local_at.val().index())
+            & !self.text.val().get_bit(self.tx_kernel_at.val().index())
+            & (!self.inline.val() | self.may_inline.val());
         self.inline_room.next =
             (bit_cast::<32, 4>(self.units.val()) << self.unit_log.val()) - self.body_at.val();
         self.has_data.next = !self.inline.val() | (self.length.val() <= self.inline_room.val());
-        self.has_entries.next = (bit_cast::<6, 5>(self.entries.val()) + self.head_entries.val())
-            <= (self.wide_units.val() << self.entries_log.val());
+        self.has_entries.next = ((bit_cast::<6, 5>(self.entries.val()) + self.head_entries.val())
+            <= (self.wide_units.val() << self.entries_log.val()))
+            & (!self.is_read.val() | (self.entries.val() <= 1));
         self.defect.next = 0.into();
-        if self.head.val().get_bits::<16>(self.index_at.val().index()) != self.index.val() {
+        if self.text.val().get_bits::<16>(self.index_at.val().index()) != self.index.val() {
             self.defect.next = self.bad_index.val();
         } else if !self.has_units.val() {
             self.defect.next = self.bad_units.val();
@@ -150,7 +167,7 @@ impl Logic for Judge {
         if self.failed.val() {
             self.status.next = self.general.val();
             self.vendor.next = self.unread.val();
-        } else if self.job.val().flush | self.flushes.val() {
+        } else if self.job.val().flush {
             self.status.next = self.flushed.val();
         } else if self.defect.val().any() {
             self.status.next = self.malformed.val();
@@ -167,24 +184,14 @@ impl Logic for Judge {
         self.work.next.pd = self.job.val().pd;
         self.work.next.status = self.status.val();
         self.work.next.vendor = self.vendor.val();
-        self.work.next.signaled = self.head.val().get_bit(self.signaled_at.val().index());
+        self.work.next.signaled = self.text.val().get_bit(self.signaled_at.val().index());
         self.work.next.opcode = self.opcode.val();
         self.work.next.inline = self.inline.val();
         self.work.next.units = self.units.val();
         self.work.next.sge_count = self.entries.val();
         self.work.next.length = self.length.val();
-        self.work.next.remote = self.head.val().get_bits::<64>(self.remote_at.val().index());
-        self.work.next.key = self.head.val().get_bits::<32>(self.key_at.val().index());
-        if self.failed.val() {
-            self.work.next.signaled = false;
-            self.work.next.opcode = 0.into();
-            self.work.next.inline = false;
-            self.work.next.units = 0.into();
-            self.work.next.sge_count = 0.into();
-            self.work.next.length = 0.into();
-            self.work.next.remote = 0.into();
-            self.work.next.key = 0.into();
-        }
+        self.work.next.remote = self.text.val().get_bits::<64>(self.remote_at.val().index());
+        self.work.next.key = self.text.val().get_bits::<32>(self.key_at.val().index());
         self.work.next.path_mtu = self.job.val().path_mtu;
         self.work.next.send_psn = self.job.val().send_psn;
         self.work.next.reads_out = self.job.val().reads_out;

@@ -1,12 +1,13 @@
 //! What a job gives, in plain Rust.
 
 use rust_hdl::prelude::Bits;
+use stroma_abi::desc::queue_pair::QueuePairKind;
 use stroma_abi::desc::sge::SGE_MAX;
 use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
 use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead};
 
 use super::Defect;
-use crate::host::work::{Job, Report, Work};
+use crate::host::work::{Job, Work};
 
 /// The bytes of a unit.
 pub type UnitBytes = [u8; UNIT];
@@ -18,8 +19,6 @@ pub struct Outcome {
     pub works: Vec<Work>,
     /// Those of the works to be carried out.
     pub units: Vec<UnitBytes>,
-    /// What is reported.
-    pub report: Report,
 }
 
 /// Parses the `units` of a job; `failed` if they could not be read.
@@ -40,7 +39,8 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
         ..Work::default()
     };
     let (mut works, mut sent, mut bytes) = (Vec::new(), Vec::new(), 0_u32);
-    let (mut at, mut spoilt) = (0, job.flush);
+    let mut at = 0;
+    let index_of = |at: usize| Bits::from(u64::from(job.index).wrapping_add(at as u64) & 0xffff);
     if failed {
         let (status, vendor) = (code(Status::General as u64), code(Defect::Fetch as u64));
         works.push(Work { index: job.index, status, vendor, ..base });
@@ -49,7 +49,7 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
     while at < units.len() {
         let left = units.len() - at;
         let head = WqeHead::parse(&units[at]).expect("a unit is longer than a head");
-        let (says, index) = (usize::from(head.units), u64::from(job.index).wrapping_add(at as u64) & 0xffff);
+        let (says, index) = (usize::from(head.units), index_of(at));
         let is_count = (1..=UNITS_MAX).contains(&says);
         if is_count && says > left && at > 0 {
             break;
@@ -59,10 +59,15 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
             _ if !is_count => 1,
             _ => says.min(left),
         };
-        let defect = if u64::from(head.index) == index { defect(&head, count) } else { Some(Defect::Index) };
+        let is_reliable = job.kind == QueuePairKind::Reliable as u64;
+        let defect = if index == u64::from(head.index) {
+            defect(&head, count, is_reliable)
+        } else {
+            Some(Defect::Index)
+        };
         let op = WorkOp::from_code(head.opcode);
         let mut work = Work {
-            index: index.into(),
+            index,
             signaled: head.signaled,
             opcode: code(head.opcode),
             inline: head.inline,
@@ -73,21 +78,22 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
             key: u64::from(head.key).into(),
             ..base
         };
-        if spoilt {
+        at += count;
+        if job.flush {
             work.status = code(Status::Flushed as u64);
         } else if let Some(defect) = defect {
             (work.status, work.vendor) = (code(Status::LocalQueuePair as u64), code(defect as u64));
-            spoilt = true;
+            works.push(work);
+            break;
         } else if op != Some(WorkOp::Nop) {
             bytes = bytes.saturating_add(head.length);
-            sent.extend_from_slice(&units[at..][..count]);
+            sent.extend_from_slice(&units[at - count..at]);
         }
         works.push(work);
-        at += count;
     }
-    works.push(Work { ends: true, colour: job.colour, ..base });
-    let report = Report { qpn: job.qpn, units: (at as u64).into(), bytes: u64::from(bytes).into() };
-    Outcome { works, units: sent, report }
+    let length = u64::from(bytes).into();
+    works.push(Work { ends: true, colour: job.colour, index: index_of(at), length, ..base });
+    Outcome { works, units: sent }
 }
 
 fn code(value: impl Into<u64>) -> Bits<8> {
@@ -104,13 +110,15 @@ fn entries(head: &WqeHead) -> usize {
 }
 
 /// What is wrong with a head that has the right index and `count` units.
-fn defect(head: &WqeHead, count: usize) -> Option<Defect> {
+fn defect(head: &WqeHead, count: usize, is_reliable: bool) -> Option<Defect> {
     if usize::from(head.units) != count || count > UNITS_MAX {
         return Some(Defect::Units);
     }
-    let inline_is_legal = match WorkOp::from_code(head.opcode) {
-        Some(WorkOp::Gather) => true,
-        Some(WorkOp::Nop | WorkOp::Scatter) => false,
+    let (inline_is_legal, most_entries) = match WorkOp::from_code(head.opcode) {
+        Some(WorkOp::Gather) => (true, SGE_MAX),
+        Some(WorkOp::Nop | WorkOp::Scatter) => (false, SGE_MAX),
+        Some(WorkOp::Write) if is_reliable => (true, SGE_MAX),
+        Some(WorkOp::Read) if is_reliable => (false, 1),
         _ => return Some(Defect::OpCode),
     };
     let room = count * UNIT - BODY_AT;
@@ -118,7 +126,7 @@ fn defect(head: &WqeHead, count: usize) -> Option<Defect> {
         Some(Defect::Flags)
     } else if head.inline && head.length as usize > room {
         Some(Defect::InlineLength)
-    } else if entries(head) * Sge::LEN > room {
+    } else if entries(head) * Sge::LEN > room || entries(head) > most_entries {
         Some(Defect::SgeCount)
     } else {
         None

@@ -4,7 +4,7 @@ use rust_hdl::prelude::*;
 
 use super::PLACE_BITS;
 use super::judge::Judge;
-use crate::host::work::{Job, Report, Work};
+use crate::host::work::{Job, Work};
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 
@@ -13,11 +13,9 @@ block! {
     ///
     /// - **Ports** `job`, `arrived`: a job, offered no later than the bit that says it is there, and is true if it failed;
     ///   `at`: the place that is looked at, and before which nothing is needed any more; `found`: the unit there, in the same
-    ///   cycle; `work`, `report`: into FIFOs, their `ready` does not wait for `valid`; `units`: units of works; `busy`: a job
-    ///   is under way.
+    ///   cycle; `work`: into a FIFO; `units`: units of works; `busy`: a job is under way.
     /// - **Latency** 2 cycles from `arrived` to `work`. **Rate** as [`Parse`](super::Parse) says.
-    /// - **Backpressure** of any output stalls all. `units` comes from a register; `work.valid` follows `report.ready` and
-    ///   `report.valid` follows `work.ready` combinationally, because a job's end goes into both at once.
+    /// - **Backpressure** of any output stalls all. `units` comes from a register.
     /// - **Reset** forgets the job under way; the next one begins at place 0.
     pub struct Walk {
         pub clock: Signal<In, Clock>,
@@ -27,7 +25,6 @@ block! {
         pub at: Signal<Out, Bits<PLACE_BITS>>,
         pub found: Signal<In, Bits<512>>,
         pub work: StreamSource<Work>,
-        pub report: StreamSource<Report>,
         pub units: StreamSource<Bits<512>>,
         pub busy: Signal<Out, Bit>,
         judge: Judge,
@@ -39,8 +36,6 @@ block! {
         /// The job under way, and whether it failed.
         held: Reg<Job>,
         failed: Reg<Bit>,
-        /// A WQE of the job was bad.
-        spoilt: Reg<Bit>,
         /// Units from here to the job's end, and the index of the first.
         left: Reg<Bits<6>>,
         index: Reg<Bits<16>>,
@@ -64,7 +59,7 @@ block! {
 impl Logic for Walk {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, looking, judging, sending, ending, held, failed, spoilt, left, index, bytes);
+        dff_setup!(self, clock, looking, judging, sending, ending, held, failed, left, index, bytes);
         dff_setup!(self, clock, unit, rest, place, end);
         self.at.next = self.place.q.val();
         self.is_idle.next =
@@ -74,18 +69,19 @@ impl Logic for Walk {
         self.judge.failed.next = self.failed.q.val();
         self.judge.left.next = self.left.q.val();
         self.judge.index.next = self.index.q.val();
-        self.judge.flushes.next = self.spoilt.q.val();
         self.judge.head.next = bit_cast::<256, 512>(self.unit.q.val());
 
-        self.ended.next = self.ending.q.val() & self.work.ready.val() & self.report.ready.val();
-        self.work.valid.next = (self.judging.q.val() & !self.judge.stops.val())
-            | (self.ending.q.val() & self.report.ready.val());
+        self.ended.next = self.ending.q.val() & self.work.ready.val();
+        self.ending.d.next = self.ending.q.val() & !self.work.ready.val();
+        self.work.valid.next = (self.judging.q.val() & !self.judge.stops.val()) | self.ending.q.val();
         self.work.payload.next = self.judge.work.val();
         if self.ending.q.val() {
             self.work.payload.next = self.nothing.val();
             self.work.payload.next.ends = true;
             self.work.payload.next.colour = self.held.q.val().colour;
             self.work.payload.next.qpn = self.held.q.val().qpn;
+            self.work.payload.next.index = self.index.q.val();
+            self.work.payload.next.length = self.bytes.q.val();
             self.work.payload.next.cq = self.held.q.val().cq;
             self.work.payload.next.pd = self.held.q.val().pd;
             self.work.payload.next.path_mtu = self.held.q.val().path_mtu;
@@ -93,10 +89,6 @@ impl Logic for Walk {
             self.work.payload.next.reads_out = self.held.q.val().reads_out;
             self.work.payload.next.timeout = self.held.q.val().timeout;
         }
-        self.report.valid.next = self.ending.q.val() & self.work.ready.val();
-        self.report.payload.next.qpn = self.held.q.val().qpn;
-        self.report.payload.next.units = self.held.q.val().units - self.left.q.val();
-        self.report.payload.next.bytes = self.bytes.q.val();
         self.units.valid.next = self.sending.q.val();
         self.units.payload.next = self.unit.q.val();
 
@@ -118,14 +110,16 @@ impl Logic for Walk {
             self.judging.d.next = false;
             self.left.d.next = self.left.q.val() - self.judge.count.val();
             self.index.d.next = self.index.q.val() + bit_cast::<16, 6>(self.judge.count.val());
-            self.spoilt.d.next = self.spoilt.q.val() | self.judge.is_bad.val();
             if !self.judge.work.val().status.any() {
                 self.bytes.d.next = bit_cast::<32, 33>(self.sum.val());
                 if self.sum.val().get_bit(32) {
                     self.bytes.d.next = self.most.val();
                 }
             }
-            if self.judge.sends.val() {
+            if self.judge.is_bad.val() {
+                self.ending.d.next = true;
+                self.place.d.next = self.end.q.val();
+            } else if self.judge.sends.val() {
                 self.sending.d.next = true;
                 self.rest.d.next = self.judge.work.val().units;
                 self.place.d.next = self.place.q.val() + 1;
@@ -150,9 +144,6 @@ impl Logic for Walk {
         }
 
         // The next job begins in the cycle in which the one before ends; its units follow those of that job.
-        if self.ended.val() {
-            self.ending.d.next = false;
-        }
         self.begins.next =
             self.arrived.valid.val() & self.job.valid.val() & (self.is_idle.val() | self.ended.val());
         self.job.ready.next = self.begins.val();
@@ -161,7 +152,6 @@ impl Logic for Walk {
             self.unit.d.next = self.found.val();
             self.held.d.next = self.job.payload.val();
             self.failed.d.next = self.arrived.payload.val();
-            self.spoilt.d.next = false;
             self.left.d.next = self.job.payload.val().units;
             self.index.d.next = self.job.payload.val().index;
             self.bytes.d.next = 0.into();

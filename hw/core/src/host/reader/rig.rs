@@ -13,12 +13,13 @@ use crate::testing::{collect, push, read, verilated};
 
 const LIMIT: u64 = 100_000;
 
-/// What the three clients ask for.
+/// What the four clients ask for.
 #[derive(Clone, Default)]
 pub(super) struct Asked {
     pub(super) fetch: Vec<ReadCommand>,
     pub(super) payload: Vec<ReadCommand>,
     pub(super) lines: Vec<LineRequest>,
+    pub(super) packets: Vec<ReadCommand>,
 }
 
 /// What they get.
@@ -27,6 +28,7 @@ pub(super) struct Answers<const D: usize> {
     pub(super) units: Vec<Unit>,
     pub(super) payload: Vec<ReadData<D>>,
     pub(super) lines: Vec<Line>,
+    pub(super) packets: Vec<ReadData<D>>,
 }
 
 impl<const D: usize> Answers<D> {
@@ -36,6 +38,7 @@ impl<const D: usize> Answers<D> {
             units: asked.fetch.iter().flat_map(|command| units::<D>(command, byte, broken)).collect(),
             payload: asked.payload.iter().flat_map(|command| answer::<D>(command, byte, broken)).collect(),
             lines: asked.lines.iter().map(|request| line::<D>(request, byte, broken)).collect(),
+            packets: asked.packets.iter().flat_map(|command| answer::<D>(command, byte, broken)).collect(),
         }
     }
 
@@ -43,19 +46,20 @@ impl<const D: usize> Answers<D> {
         self.units.iter().filter(|unit| unit.err).count()
             + self.payload.iter().filter(|beat| beat.err).count()
             + self.lines.iter().filter(|line| line.err).count()
+            + self.packets.iter().filter(|beat| beat.err).count()
     }
 
-    fn counts(&self) -> [usize; 3] {
-        [self.units.len(), self.payload.len(), self.lines.len()]
+    fn counts(&self) -> [usize; 4] {
+        [self.units.len(), self.payload.len(), self.lines.len(), self.packets.len()]
     }
 }
 
 pub(super) struct Rig<const D: usize, const LOG: usize> {
     pub(super) bench: Bench,
     pub(super) memory: ReadMemory<D>,
-    /// Fetch, payload, lines.
-    pub(super) commands: [SourceId; 3],
-    pub(super) answers: [SinkId; 3],
+    /// Fetch, payload, lines, packets.
+    pub(super) commands: [SourceId; 4],
+    pub(super) answers: [SinkId; 4],
     /// Pulses of `failed` so far.
     pub(super) failed: usize,
 }
@@ -64,8 +68,9 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
     pub(super) fn new() -> Self {
         let mut bench = verilated(&format!("host_reader_{D}"), HostReader::<D, LOG>::default);
         let commands =
-            ["fetch", "payload", "line_request"].map(|name| bench.source(name).expect("it exists"));
-        let answers = ["units", "payload_data", "line"].map(|name| bench.sink(name).expect("it exists"));
+            ["fetch", "payload", "line_request", "packet"].map(|name| bench.source(name).expect("it exists"));
+        let answers =
+            ["units", "payload_data", "line", "packet_data"].map(|name| bench.sink(name).expect("it exists"));
         let memory = ReadMemory::new(&mut bench, OUTSTANDING);
         bench.reset(2);
         Self { bench, memory, commands, answers, failed: 0 }
@@ -75,6 +80,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         push(&mut self.bench, self.commands[0], &asked.fetch);
         push(&mut self.bench, self.commands[1], &asked.payload);
         push(&mut self.bench, self.commands[2], &asked.lines);
+        push(&mut self.bench, self.commands[3], &asked.packets);
     }
 
     pub(super) fn step(&mut self) {
@@ -87,9 +93,9 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
     }
 
     /// Steps until the clients have so many answers; the cycles that took.
-    pub(super) fn wait(&mut self, counts: [usize; 3]) -> u64 {
+    pub(super) fn wait(&mut self, counts: [usize; 4]) -> u64 {
         let start = self.bench.cycle();
-        while (0..3).any(|client| self.bench[self.answers[client]].received().len() < counts[client]) {
+        while (0..4).any(|client| self.bench[self.answers[client]].received().len() < counts[client]) {
             assert!(self.bench.cycle() - start < LIMIT, "stuck before {counts:?} answers");
             self.step();
         }
@@ -101,6 +107,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
             units: collect(&mut self.bench, self.answers[0]),
             payload: collect(&mut self.bench, self.answers[1]),
             lines: collect(&mut self.bench, self.answers[2]),
+            packets: collect(&mut self.bench, self.answers[3]),
         }
     }
 
@@ -122,7 +129,7 @@ pub(super) fn command(iova: u64, len: u64, tag: u64) -> ReadCommand {
     ReadCommand { iova: iova.into(), len: len.into(), tag: tag.into() }
 }
 
-/// Requests of all three clients, anywhere in 1 MiB.
+/// Requests of all four clients, anywhere in 1 MiB.
 pub(super) fn random(rng: &mut SplitMix64, count: u64) -> Asked {
     let mut asked = Asked::default();
     for _ in 0..count {
@@ -132,6 +139,7 @@ pub(super) fn random(rng: &mut SplitMix64, count: u64) -> Asked {
         asked.fetch.push(command(place, 64 * (1 + rng.below(32)), rng.below(64)));
         let longest = [8, 300, 4096][usize::try_from(rng.below(3)).expect("small")];
         asked.payload.push(command(rng.below(1 << 20), 1 + rng.below(longest), rng.below(64)));
+        asked.packets.push(command(rng.below(1 << 20), 1 + rng.below(longest), rng.below(64)));
         for _ in 0..4 {
             let addr = rng.below(1 << 20) & !(LINE_BYTES as u64 - 1);
             asked.lines.push(LineRequest { addr: addr.into(), id: rng.below(8).into() });

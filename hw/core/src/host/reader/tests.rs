@@ -31,7 +31,7 @@ fn survives<const D: usize, const LOG: usize>() {
     let (mut rig, mut rng) = (Rig::<D, LOG>::new(), SplitMix64::new(2));
     (rig.memory.pick, rig.memory.latency) = (Pick::Any, (0, 80));
     for (turn, (idle, pressure)) in stalls().into_iter().enumerate() {
-        for client in 0..3 {
+        for client in 0..4 {
             let is_odd = (turn + client) % 2 == 1;
             rig.bench[rig.commands[client]].pause(if is_odd { idle.clone() } else { Pause::None });
             rig.bench[rig.answers[client]].pause(if is_odd { Pause::None } else { pressure.clone() });
@@ -85,7 +85,7 @@ fn stalled<const D: usize, const LOG: usize>() {
         rig.bench[rig.answers[client]].pause(Pause::Script(vec![true]));
         let asked = random(&mut rng, 20);
         let all = Answers::<D>::to(&asked);
-        let mut counts = [all.units.len(), all.payload.len(), all.lines.len()];
+        let mut counts = [all.units.len(), all.payload.len(), all.lines.len(), all.packets.len()];
         counts[client] = 0;
         rig.send(&asked);
         rig.wait(counts);
@@ -112,13 +112,14 @@ fn failures_of_all_clients_in_one_cycle_are_all_counted() {
         fetch: vec![command(at, 64, 0); 10],
         payload: vec![command(at, 1, 1); 10],
         lines: vec![LineRequest { addr: at.into(), id: 1.into() }; 10],
+        packets: vec![command(at, 1, 2); 10],
     };
     rig.send(&asked);
     rig.run(200);
     for answer in rig.answers {
         rig.bench[answer].pause(Pause::None);
     }
-    assert_eq!(Answers::<512>::to(&asked).failures(), 30);
+    assert_eq!(Answers::<512>::to(&asked).failures(), 40);
     rig.check(&asked);
 }
 
@@ -139,10 +140,11 @@ fn recovers<const D: usize, const LOG: usize>() {
         let lost = |client: usize| {
             usize::try_from(rig.bench[rig.commands[client]].sent() - before[client]).expect("few")
         };
-        let [fetch, payload, lines] = [lost(0), lost(1), lost(2)];
+        let [fetch, payload, lines, packets] = [lost(0), lost(1), lost(2), lost(3)];
         asked.fetch.drain(..fetch);
         asked.payload.drain(..payload);
         asked.lines.drain(..lines);
+        asked.packets.drain(..packets);
         rig.check(&asked);
     }
 }

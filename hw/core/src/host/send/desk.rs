@@ -6,15 +6,16 @@ use super::act::Act;
 use super::choose::Choose;
 use super::rows::Rows;
 use super::verdict::Verdict;
-use crate::host::work::{QpChange, Report, SendDoorbell, SendRow};
+use crate::host::work::{QpChange, SendDoorbell, SendRow};
 use crate::prim::block_fifo::BlockFifo;
 use crate::stream::StreamSink;
+use crate::transport::records::Progress;
 
 block! {
-    /// Takes doorbells, reports and changes, keeps the line of queue pairs that wait, and says which jobs start.
+    /// Takes doorbells, progress, changes and kicks, keeps the line of queue pairs that wait, and says which jobs start.
     ///
-    /// - **Ports** `doorbell`, `change`, `report`, `row*`, `now`, `pause`: as of [`Send`](super::Send). `hold`: begin no operation;
-    ///   `fetch_room`, `push_room`: a job of either kind has room, the second with the units of this doorbell.
+    /// - **Ports** `doorbell`, `change`, `progress`, `kick`, `row*`, `now`, `pause`: as of [`Send`](super::Send). `hold`: begin
+    ///   no operation; `fetch_room`, `push_room`: a job of either kind has room, the second with the units of this doorbell.
     ///   `begins`: rows are read; `works`: an operation is under way; `scrubs`: the rows are being cleared; `has_line`:
     ///   queue pairs wait. High for the cycle of the operation: `fetches`, `pushes`: a job starts, for `units` units of
     ///   `number` from `next_index` on, under `held_row` with its ring of `capacity` units, and `flushes` its WQEs;
@@ -27,7 +28,8 @@ block! {
         pub reset: Signal<In, Bit>,
         pub doorbell: StreamSink<SendDoorbell>,
         pub change: StreamSink<QpChange>,
-        pub report: StreamSink<Report>,
+        pub progress: StreamSink<Progress>,
+        pub kick: StreamSink<Bits<24>>,
         pub row_enable: Signal<Out, Bit>,
         pub row_index: Signal<Out, Bits<QPS>>,
         pub row: Signal<In, SendRow>,
@@ -70,10 +72,12 @@ impl<const QPS: usize> Logic for Desk<QPS> {
         self.line.reset.next = self.reset.val();
 
         // Choose. An input moves when it has been acted on, so its payload is there all the while.
-        self.choose.report.next = self.report.valid.val();
-        self.choose.report_qpn.next = self.report.payload.val().qpn;
+        self.choose.progress.next = self.progress.valid.val();
+        self.choose.progress_qpn.next = self.progress.payload.val().qpn;
         self.choose.change.next = self.change.valid.val();
         self.choose.change_qpn.next = self.change.payload.val().qpn;
+        self.choose.kick.next = self.kick.valid.val();
+        self.choose.kick_qpn.next = self.kick.payload.val();
         self.choose.doorbell.next = self.doorbell.valid.val();
         self.choose.doorbell_qpn.next = self.doorbell.payload.val().qpn;
         self.choose.line.next = self.line.source.valid.val() & self.fetch_room.val() & !self.pause.val();
@@ -82,8 +86,9 @@ impl<const QPS: usize> Logic for Desk<QPS> {
         self.choose.paced.next = self.row.val().pace.any();
         self.acts.next = self.choose.acts.val();
         self.rings.next = self.choose.acts.val() & self.choose.rings.val();
-        self.report.ready.next = self.acts.val() & self.choose.reports.val();
+        self.progress.ready.next = self.acts.val() & self.choose.progresses.val();
         self.change.ready.next = self.acts.val() & self.choose.changes.val();
+        self.kick.ready.next = self.acts.val() & self.choose.kicks.val();
         self.doorbell.ready.next = self.rings.val();
         self.line.source.ready.next = self.acts.val() & self.choose.serves.val();
         self.begins.next = self.choose.begins.val();
@@ -99,7 +104,7 @@ impl<const QPS: usize> Logic for Desk<QPS> {
         self.rows.looks.next = self.choose.looks.val();
         self.rows.row.next = self.row.val();
         self.rows.producer.next = self.doorbell.payload.val().producer;
-        self.rows.bytes.next = self.report.payload.val().bytes;
+        self.rows.bytes.next = self.progress.payload.val().bytes;
         self.rows.now.next = self.now.val();
         self.rows.scrubs.next = self.choose.scrubs.val();
         self.held_row.next = self.rows.held_row.val();
@@ -112,18 +117,20 @@ impl<const QPS: usize> Logic for Desk<QPS> {
         self.verdict.gap.next = self.rows.gap.val();
         self.verdict.waiting.next = self.rows.waiting.val();
         self.verdict.capacity.next = self.rows.capacity.val();
-        self.act.reports.next = self.choose.reports.val();
+        self.act.progresses.next = self.choose.progresses.val();
         self.act.changes.next = self.choose.changes.val();
+        self.act.kicks.next = self.choose.kicks.val();
         self.act.rings.next = self.choose.rings.val();
         self.act.serves.next = self.choose.serves.val();
         self.act.row.next = self.rows.held_row.val();
         self.act.state.next = self.rows.state.val();
         self.act.waiting.next = self.rows.waiting.val();
         self.act.gap.next = self.rows.gap.val();
+        self.act.capacity.next = self.rows.capacity.val();
         self.act.doorbell.next = self.doorbell.payload.val();
         self.act.good.next = self.verdict.good.val();
         self.act.advances.next = self.verdict.advances.val();
-        self.act.reported.next = self.report.payload.val().units;
+        self.act.progress.next = self.progress.payload.val();
         self.act.delay.next = self.rows.delay.val();
         self.act.resets.next = self.change.payload.val().resets;
         self.act.is_due.next = self.rows.is_due.val();

@@ -6,10 +6,13 @@ use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::QueuePairState;
 use stroma_abi::desc::wqe::UNIT;
 
+use super::verdict::UNACKNOWLEDGED_UNITS;
 use crate::host::dma_read::ReadCommand;
-use crate::host::work::{JOB_UNITS, Job, Report, SendDoorbell, SendRow};
+use crate::host::work::{JOB_UNITS, Job, SendDoorbell, SendRow};
+use crate::transport::records::Progress;
 
 /// What is known of a send queue.
+#[expect(clippy::struct_excessive_bools, reason = "each is a bit of the row")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
     /// Index behind the last WQE that may be fetched.
@@ -18,13 +21,22 @@ pub struct Queue {
     pub next: u16,
     /// It stands in line.
     pub queued: bool,
-    /// A job has not been reported.
+    /// A job has not ended.
     pub busy: bool,
+    /// Its next WQE waits for an answer.
+    pub blocked: bool,
+    /// While `busy`: it need not wait any more.
+    pub kicked: bool,
     /// No job starts before; while `busy`, when the job started.
     pub not_before: u64,
 }
 
 impl Queue {
+    /// Units behind the next to fetch that may have completed.
+    fn completed(&self) -> usize {
+        usize::from(self.waiting()).min(UNACKNOWLEDGED_UNITS)
+    }
+
     /// Units that may be fetched.
     #[must_use]
     pub fn waiting(&self) -> u16 {
@@ -103,7 +115,7 @@ impl Model {
         let producer = u16::try_from(doorbell.producer.index()).expect("16 bits");
         let gap = producer.wrapping_sub(queue.next);
         if !around.is(&[ReadyToSend, Drained, SendError, Error])
-            || usize::from(gap) > 1 << around.row.log.index()
+            || usize::from(gap) > (1 << around.row.log.index()) + queue.completed()
         {
             return bad;
         }
@@ -111,7 +123,7 @@ impl Model {
         if advances {
             queue.producer = producer;
         }
-        let is_free = !queue.busy && !queue.queued;
+        let is_free = !queue.busy && !queue.queued && !queue.blocked;
         let units = doorbell.units.index();
         if doorbell.commits
             && (1..=around.push_room).contains(&units)
@@ -154,22 +166,50 @@ impl Model {
         effect
     }
 
-    /// A job's report.
+    /// A job has ended, or a queue pair sends again.
     ///
     /// # Panics
     /// When there was no such job.
-    pub fn report(&mut self, report: &Report, around: &Around) {
-        let number = report.qpn.index();
+    pub fn progress(&mut self, progress: &Progress, around: &Around) {
+        let number = progress.qpn.index();
+        if progress.rewinds {
+            self.rewind(number, progress);
+            return;
+        }
         let queue = &mut self.queues[number];
-        assert!(queue.busy, "a report without a job");
+        assert!(queue.busy, "progress without a job");
         queue.busy = false;
-        queue.next = queue.next.wrapping_add(u16::try_from(report.units.index()).expect("6 bits"));
+        queue.next = u16::try_from(progress.next_index.index()).expect("16 bits");
         queue.not_before += u64::try_from(
-            (u128::from(u64::from(report.bytes)) * u128::from(u64::from(around.row.pace))) >> 18,
+            (u128::from(u64::from(progress.bytes)) * u128::from(u64::from(around.row.pace))) >> 18,
         )
         .expect("38 bits");
-        if queue.waiting() > 0 && !queue.queued {
-            self.join(number);
+        let is_kicked = std::mem::take(&mut queue.kicked);
+        if queue.waiting() > 0 && progress.blocked && !is_kicked {
+            queue.blocked = true;
+        } else {
+            self.line_up(number);
+        }
+    }
+
+    fn rewind(&mut self, number: usize, progress: &Progress) {
+        let queue = &mut self.queues[number];
+        if queue.busy {
+            queue.kicked = true;
+        } else {
+            queue.next = u16::try_from(progress.next_index.index()).expect("16 bits");
+            queue.blocked = false;
+            self.line_up(number);
+        }
+    }
+
+    /// A peer has answered.
+    pub fn kick(&mut self, number: usize) {
+        let queue = &mut self.queues[number];
+        if queue.busy {
+            queue.kicked = true;
+        } else if std::mem::take(&mut queue.blocked) {
+            self.line_up(number);
         }
     }
 
@@ -182,14 +222,24 @@ impl Model {
         if resets {
             assert!(!queue.busy, "queue pair {number} begins anew, and has a job");
             *queue = Queue { queued: queue.queued, ..Queue::default() };
-        } else if queue.waiting() > 0 && !queue.busy && !queue.queued {
-            self.join(number);
+        } else if queue.busy {
+            queue.kicked = true;
+        } else {
+            queue.blocked = false;
+            self.line_up(number);
         }
     }
 
     fn may_start(queue: &Queue, around: &Around) -> bool {
         let is_due = around.looked >= queue.not_before || !around.is(&[QueuePairState::ReadyToSend]);
         is_due && !around.pause
+    }
+
+    /// In line, if units wait and it is not there.
+    fn line_up(&mut self, number: usize) {
+        if self.queues[number].waiting() > 0 && !self.queues[number].queued {
+            self.join(number);
+        }
     }
 
     fn join(&mut self, number: usize) {
@@ -199,8 +249,8 @@ impl Model {
 
     fn fetch(&mut self, number: usize, around: &Around, effect: &mut Effect) {
         let queue = self.queues[number];
-        let units = usize::from(queue.waiting()).min(JOB_UNITS);
         let ring = 1 << around.row.log.index();
+        let units = usize::from(queue.waiting()).min(JOB_UNITS).min(ring);
         let place = usize::from(queue.next) % ring;
         let first = units.min(ring - place);
         let base = u64::from(around.row.base) << 12;

@@ -14,9 +14,10 @@ use bed::Bed;
 
 use super::model::{Around, Effect, Model};
 use crate::host::dma_read::ReadCommand;
-use crate::host::work::{Job, QpChange, Report, SendDoorbell, SendRow};
+use crate::host::work::{Job, QpChange, SendDoorbell, SendRow};
 use crate::pack::Packed;
 use crate::testing::{noise, push, read, verilated};
+use crate::transport::records::Progress;
 
 /// log2 of the queue pairs: more than there is room for jobs.
 pub(super) const QPS: usize = 5;
@@ -30,15 +31,15 @@ struct Under {
     row: SendRow,
     colour: bool,
     began: u64,
-    is_report: bool,
+    is_progress: bool,
 }
 
 /// A job on its way through the card.
 struct Running {
     job: Job,
-    /// When it is reported, when it is retired.
+    /// When its progress comes, when it is retired.
     due: [u64; 2],
-    is_reported: bool,
+    has_ended: bool,
 }
 
 /// What has been counted.
@@ -54,6 +55,14 @@ pub(super) struct Counts {
     pub(super) drains: u64,
     /// Visits that started no job.
     pub(super) idle_visits: u64,
+    /// Progress that blocked a queue pair, and kicks that released one; kicks of one with a job.
+    pub(super) blocks: u64,
+    pub(super) releases: u64,
+    pub(super) early_kicks: u64,
+    /// Rewinds of queue pairs without a job, in line, and with a job.
+    pub(super) rewinds: [u64; 3],
+    /// Doorbells that were good because something has completed.
+    pub(super) far_doorbells: u64,
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a wire or a wish of its own")]
@@ -62,7 +71,8 @@ pub(super) struct Rig {
     pub(super) doorbell: SourceId,
     pub(super) units: SourceId,
     pub(super) change: SourceId,
-    pub(super) report: SourceId,
+    pub(super) progress: SourceId,
+    pub(super) kick: SourceId,
     pub(super) read: SinkId,
     pub(super) job: SinkId,
     pub(super) pushed: SinkId,
@@ -74,13 +84,15 @@ pub(super) struct Rig {
     pub(super) jobs: Vec<(u64, Job)>,
     /// Cycles in which doorbells were acted on.
     pub(super) rung: Vec<u64>,
-    /// Most cycles from job to report, and from there to its end.
+    /// Most cycles from job to progress, and from there to its end.
     pub(super) latency: u64,
-    /// Reports leave some units for the next job, and ask for random bytes.
+    /// Jobs leave some units for the next, may be blocked, and ask for random bytes.
     pub(super) is_partial: bool,
-    /// Reports say this many bytes a unit, unless `is_partial`.
+    /// Jobs ask for this many bytes a unit, unless `is_partial`.
     pub(super) unit_bytes: u64,
-    /// Jobs are neither reported nor retired.
+    /// The next job is blocked after so many units.
+    pub(super) block_after: Option<u64>,
+    /// Jobs neither make progress nor are retired.
     pub(super) is_stuck: bool,
     pub(super) pause: bool,
     /// A drain to begin in the next cycle; whether one is under way.
@@ -96,7 +108,10 @@ pub(super) struct Rig {
     write: Option<(usize, SendRow)>,
     doorbells: VecDeque<SendDoorbell>,
     changes: VecDeque<QpChange>,
-    reports: VecDeque<Report>,
+    progresses: VecDeque<Progress>,
+    kicks: VecDeque<usize>,
+    /// Where the job under way is told to have been rewound to, by queue pair.
+    rewound: Vec<Option<Bits<16>>>,
     pushing: VecDeque<Bits<512>>,
     /// What the model says is still to come.
     awaited_reads: VecDeque<ReadCommand>,
@@ -107,7 +122,7 @@ pub(super) struct Rig {
 impl Default for Rig {
     fn default() -> Self {
         let mut bench = verilated("send", Bed::<QPS>::default);
-        let [doorbell, units, change, report] = ["doorbell", "units", "change", "report"]
+        let [doorbell, units, change, progress, kick] = ["doorbell", "units", "change", "progress", "kick"]
             .map(|name| bench.source(name).expect("the stream exists"));
         let [read, job, pushed] =
             ["read", "job", "pushed"].map(|name| bench.sink(name).expect("the stream exists"));
@@ -116,7 +131,8 @@ impl Default for Rig {
             doorbell,
             units,
             change,
-            report,
+            progress,
+            kick,
             read,
             job,
             pushed,
@@ -129,6 +145,7 @@ impl Default for Rig {
             latency: 30,
             is_partial: false,
             unit_bytes: 64,
+            block_after: None,
             is_stuck: false,
             pause: false,
             drain: false,
@@ -142,7 +159,9 @@ impl Default for Rig {
             write: None,
             doorbells: VecDeque::new(),
             changes: VecDeque::new(),
-            reports: VecDeque::new(),
+            progresses: VecDeque::new(),
+            kicks: VecDeque::new(),
+            rewound: vec![None; 1 << QPS],
             pushing: VecDeque::new(),
             awaited_reads: VecDeque::new(),
             awaited_jobs: VecDeque::new(),
@@ -192,7 +211,7 @@ impl Rig {
         self.rung.clear();
         self.running.clear();
         self.retiring.clear();
-        self.reports.clear();
+        self.rewound.fill(None);
         self.awaited_reads.clear();
         self.awaited_jobs.clear();
         self.awaited_units.clear();
@@ -225,9 +244,37 @@ impl Rig {
 
     /// Queues a change.
     pub(super) fn tell(&mut self, number: usize, resets: bool) {
-        let change = QpChange { qpn: (number as u64).into(), resets, stops: false };
+        let change = QpChange { qpn: (number as u64).into(), resets, stops: false, ends: false };
         push(&mut self.bench, self.change, &[change]);
         self.changes.push_back(change);
+    }
+
+    /// Queues a kick.
+    pub(super) fn kick(&mut self, number: usize) {
+        push(&mut self.bench, self.kick, &[Bits::<24>::from(number as u64)]);
+        self.kicks.push_back(number);
+    }
+
+    /// Queues a rewind, to so many units before the next to fetch.
+    pub(super) fn rewind(&mut self, number: usize, back: u16) {
+        let queue = self.model.queues[number];
+        let next_index = u64::from(queue.next.wrapping_sub(back)).into();
+        if queue.busy {
+            self.rewound[number] = Some(next_index);
+        }
+        let qpn = (number as u64).into();
+        let bytes = noise(&mut self.rng);
+        self.advance(Progress { qpn, next_index, rewinds: true, blocked: false, bytes });
+    }
+
+    fn advance(&mut self, progress: Progress) {
+        push(&mut self.bench, self.progress, &[progress]);
+        self.progresses.push_back(progress);
+    }
+
+    /// Is progress of this queue pair on its way?
+    pub(super) fn has_progress(&self, number: usize) -> bool {
+        self.progresses.iter().any(|progress| progress.qpn.index() == number)
     }
 
     /// One cycle.
@@ -239,8 +286,9 @@ impl Rig {
         let retired = self.retiring.pop_front();
         self.set("retired", retired.is_some().into());
         self.set("retired_colour", retired.is_some_and(|job| job.colour).into());
-        let moved =
-            |rig: &Self| [rig.report, rig.change, rig.doorbell].map(|source| rig.bench[source].sent());
+        let moved = |rig: &Self| {
+            [rig.progress, rig.change, rig.kick, rig.doorbell].map(|source| rig.bench[source].sent())
+        };
         let before = moved(self);
         let room = self.room();
         self.bench.step();
@@ -248,7 +296,7 @@ impl Rig {
 
         let mut effect = Effect::default();
         if let Some(under) = self.under {
-            let acts = before != after || (!under.is_report && cycle == under.began + 2);
+            let acts = before != after || (!under.is_progress && cycle == under.began + 2);
             if acts {
                 let now = cycle + self.clock_ahead;
                 let around = Around {
@@ -260,7 +308,8 @@ impl Rig {
                     fetch_room: room.0,
                     push_room: room.1,
                 };
-                effect = self.act(&under, [0, 1, 2].map(|source| before[source] != after[source]), &around);
+                effect =
+                    self.act(&under, [0, 1, 2, 3].map(|source| before[source] != after[source]), &around);
                 self.under = None;
             }
         } else {
@@ -275,7 +324,7 @@ impl Rig {
                 row: self.rows[number],
                 colour: self.colour,
                 began: cycle,
-                is_report: read(&self.bench, "report$valid"),
+                is_progress: read(&self.bench, "progress$valid"),
             });
         }
         if let Some((number, row)) = self.write.take() {
@@ -294,28 +343,46 @@ impl Rig {
     }
 
     /// Carries an operation out in the model.
-    fn act(&mut self, under: &Under, moved: [bool; 3], around: &Around) -> Effect {
+    fn act(&mut self, under: &Under, moved: [bool; 4], around: &Around) -> Effect {
         let mut effect = Effect::default();
+        let queue = self.model.queues[under.number];
         match moved {
-            [true, false, false] => {
-                let report = self.reports.pop_front().expect("a report was queued");
-                assert_eq!(report.qpn.index(), under.number);
+            [true, false, false, false] => {
+                let progress = self.progresses.pop_front().expect("progress was queued");
+                assert_eq!(progress.qpn.index(), under.number);
                 let cycles = if around.row.pace.any() { 4 } else { 2 };
-                assert_eq!(around.now - self.clock_ahead, under.began + cycles, "the report's cycles");
-                self.model.report(&report, around);
-                let reported = self.running.iter_mut().find(|running| !running.is_reported);
-                reported.expect("a job runs").is_reported = true;
+                assert_eq!(around.now - self.clock_ahead, under.began + cycles, "the cycles of progress");
+                if progress.rewinds {
+                    let case = if queue.busy { 2 } else { usize::from(queue.queued) };
+                    self.counts.rewinds[case] += 1;
+                } else {
+                    let ended = self.running.iter_mut().find(|running| !running.has_ended);
+                    ended.expect("a job runs").has_ended = true;
+                }
+                self.model.progress(&progress, around);
+                self.counts.blocks += u64::from(self.model.queues[under.number].blocked);
             }
-            [false, true, false] => {
+            [false, true, false, false] => {
                 let change = self.changes.pop_front().expect("a change was queued");
                 assert_eq!(change.qpn.index(), under.number);
                 self.model.change(under.number, change.resets);
             }
-            [false, false, true] => {
+            [false, false, true, false] => {
+                let number = self.kicks.pop_front().expect("a kick was queued");
+                assert_eq!(number, under.number);
+                self.counts.releases += u64::from(queue.blocked);
+                self.counts.early_kicks += u64::from(queue.busy);
+                self.model.kick(number);
+            }
+            [false, false, false, true] => {
                 let doorbell = self.doorbells.pop_front().expect("a doorbell was queued");
                 assert_eq!(doorbell.qpn.index() % (1 << QPS), under.number);
                 self.rung.push(around.now - self.clock_ahead);
                 effect = self.model.doorbell(&doorbell, around);
+                let ahead = self.model.queues[under.number].producer.wrapping_sub(queue.next);
+                let is_far = usize::from(ahead) > 1 << around.row.log.index();
+                let has_moved = self.model.queues[under.number].producer != queue.producer;
+                self.counts.far_doorbells += u64::from(is_far && has_moved);
                 let units: Vec<_> = self.pushing.drain(..doorbell.units.index()).collect();
                 if effect.job.is_some_and(|job| job.pushed) {
                     self.awaited_units.extend(units);
@@ -362,15 +429,25 @@ impl Rig {
         }
     }
 
-    /// Steps until nothing is left, and sees that everything came.
-    pub(super) fn settle(&mut self) {
+    /// Steps until nothing moves any more, and sees that everything came.
+    pub(super) fn rest(&mut self) {
         self.step();
         self.run_until(|rig| rig.bench.is_sent() && !read::<bool>(&rig.bench, "busy"));
         assert!(
             self.awaited_reads.is_empty() && self.awaited_jobs.is_empty() && self.awaited_units.is_empty()
         );
         assert!(self.model.line.is_empty() && self.running.is_empty() && self.pushing.is_empty());
-        let left = self.model.queues.iter().filter(|queue| queue.busy || queue.queued).count();
+        let left =
+            self.model.queues.iter().filter(|queue| queue.busy || queue.queued || queue.kicked).count();
         assert_eq!(left, 0, "queue pairs under way");
+    }
+
+    /// Steps until nothing is left, with a kick for whoever waits for one.
+    pub(super) fn settle(&mut self) {
+        self.rest();
+        while let Some(number) = self.model.queues.iter().position(|queue| queue.blocked) {
+            self.kick(number);
+            self.rest();
+        }
     }
 }

@@ -18,8 +18,12 @@ record! {
         pub next_index: Bits<16>,
         /// It stands in line.
         pub queued: Bit,
-        /// A job has not been reported.
+        /// A job has not ended.
         pub busy: Bit,
+        /// Its next WQE waits for an answer of the peer: not in line, without a job, and with units that wait.
+        pub blocked: Bit,
+        /// With `busy`: something has happened that what the job finds blocked may have waited for.
+        pub kicked: Bit,
         /// No job starts before this cycle; while `busy`, when the job started. All 64 bits: fewer would come round, and
         /// hold up a queue pair that had rested long.
         pub not_before: Bits<64>,
@@ -30,7 +34,7 @@ block! {
     /// Keeps a [`SendState`] for each of `2^QPS` queue pairs, and holds the one in use, with its row, for the operation.
     ///
     /// - **Ports** `begins`, `index`: read; `looks`: a cycle later, with the queue pair's `row`, the doorbell's `producer`, the
-    ///   report's `bytes` and the cycle, `now`. `held_row`, `state`: both rows, from the next cycle on; `waiting`, `gap`: units
+    ///   progress's `bytes` and the cycle, `now`. `held_row`, `state`: both rows, from the next cycle on; `waiting`, `gap`: units
     ///   from the next to fetch to the known producer, and to the doorbell's; `capacity`: units of the ring; `is_due`: the
     ///   pace allowed a job at `looks`. `delay`: cycles that `bytes` take at the row's pace, 2 cycles after the others;
     ///   0 at once without a pace. `writes`, `changed`: the new state of `index`; `scrubs`: nothing is known of it.

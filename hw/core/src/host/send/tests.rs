@@ -1,5 +1,7 @@
+mod blocked;
 mod corners;
 mod pushes;
+mod rewinds;
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::QueuePairState::{
@@ -28,6 +30,26 @@ fn any_row(rng: &mut SplitMix64, number: usize) -> SendRow {
         pace: [0, 0, 1 << 14, rng.below(1 << 16)][small(rng, 4)].into(),
         ..row(number as u64 % 3, 4 + rng.below(3), u64::from(base))
     }
+}
+
+/// Queue pairs 0 to 5 with rings of 64 units, without a pace.
+fn plain() -> Rig {
+    let mut rig = Rig::default();
+    for number in 0..6 {
+        rig.store(number, row(number as u64, 6, 0x1000 + ((number as u64) << 4)));
+    }
+    rig.run(1 << QPS);
+    rig
+}
+
+/// Number, index and units of the jobs so far.
+fn jobs(rig: &Rig) -> Vec<(usize, u64, u64)> {
+    rig.jobs.iter().map(|(_, job)| (job.qpn.index(), job.index.into(), job.units.into())).collect()
+}
+
+fn ring(rig: &mut Rig, number: usize, ahead: u64) {
+    let doorbell = doorbell(rig, number, ahead);
+    rig.ring(doorbell);
 }
 
 fn with_state(row: &SendRow, state: QueuePairState) -> SendRow {
@@ -86,7 +108,15 @@ fn create(rig: &mut Rig) {
     }
 }
 
-/// Doorbells, changes of state, resets, drains and pauses at random.
+/// Rewinds a queue pair, at most to the place that its ring has for its last unit known.
+fn rewind(rig: &mut Rig, number: usize) {
+    let capacity = 1_u16 << rig.rows[number].log.index();
+    let most = capacity.saturating_sub(rig.model.queues[number].waiting());
+    let back = rig.rng.below(u64::from(most) + 1);
+    rig.rewind(number, u16::try_from(back).expect("no more than the ring"));
+}
+
+/// Doorbells, changes of state, resets, drains, pauses, kicks and rewinds at random.
 fn live(rig: &mut Rig, cycles: u64) {
     let end = rig.bench.cycle() + cycles;
     // The queue pair that is to begin anew.
@@ -113,10 +143,19 @@ fn live(rig: &mut Rig, cycles: u64) {
             (4, None) if !rig.is_draining => rig.drain = true,
             (5, _) => rig.pause = true,
             (6..=20, _) => rig.pause = false,
+            (21..=32, _) => rig.kick(number),
+            (33, _) if resetting != Some(number) => rewind(rig, number),
+            (34, _) => {
+                let busy = rig.model.queues.iter().position(|queue| queue.busy);
+                if let Some(number) = busy.filter(|busy| resetting != Some(*busy)) {
+                    rewind(rig, number);
+                }
+            }
             _ => {}
         }
         rig.step();
         if let Some(number) = resetting.filter(|_| !rig.is_draining) {
+            rig.run_until(|rig| !rig.has_progress(number));
             rig.tell(number, true);
             rig.run_until(|rig| rig.bench[rig.change].is_empty());
             assert_eq!(rig.model.queues[number].waiting(), 0);
@@ -138,7 +177,7 @@ fn agrees_with_the_model() {
         rig.is_partial = true;
         rig.latency = [4, 30, 100][small(&mut rig.rng, 3)];
         create(&mut rig);
-        live(&mut rig, 6000);
+        live(&mut rig, 15_000);
         rig.settle();
         let counts = rig.counts;
         let all = [counts.bad, counts.wrong_page, counts.pushes, counts.fallbacks, counts.jobs, counts.wraps];
@@ -147,6 +186,11 @@ fn agrees_with_the_model() {
             counts.flushes > 5 && counts.drains > 10 && counts.idle_visits > 10,
             "seed {seed}: {counts:?}"
         );
+        assert!(
+            counts.blocks > 10 && counts.releases > 5 && counts.early_kicks > 5 && counts.far_doorbells > 3,
+            "seed {seed}: {counts:?}"
+        );
+        assert!(counts.rewinds.iter().all(|count| *count > 5), "seed {seed}: {counts:?}");
     }
 }
 
@@ -156,7 +200,7 @@ fn survives_stalls() {
     for (seed, (idle, pressure)) in (0..).zip(stalls()) {
         rig.reset(seed);
         rig.is_partial = true;
-        for source in [rig.doorbell, rig.units, rig.change, rig.report] {
+        for source in [rig.doorbell, rig.units, rig.change, rig.progress, rig.kick] {
             rig.bench[source].pause(idle.clone());
         }
         for sink in [rig.read, rig.job, rig.pushed] {

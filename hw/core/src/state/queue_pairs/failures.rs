@@ -101,6 +101,7 @@ impl<const QPS: usize> Logic for Failures<QPS> {
         self.change.payload.next.qpn = self.failed.q.val().qpn;
         self.change.payload.next.resets = false;
         self.change.payload.next.stops = true;
+        self.change.payload.next.ends = false;
         if self.change.ready.val() {
             self.changing.d.next = false;
         }

@@ -24,6 +24,8 @@ record! {
         pub changes: Bit,
         /// The queues begin anew.
         pub resets: Bit,
+        /// It says that the queue pair stops.
+        pub stops: Bit,
         /// The outcome is to be shown.
         pub shows: Bit,
     }
@@ -98,6 +100,7 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
         self.verdict.next.drains = false;
         self.verdict.next.changes = false;
         self.verdict.next.resets = false;
+        self.verdict.next.stops = false;
         self.verdict.next.shows = false;
         self.outcome.next = 0.into();
         if self.verb.val() == self.create.val() {
@@ -130,6 +133,7 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
             self.verdict.next.writes = self.is_modified.val();
             self.verdict.next.drains = self.is_modified.val() & (self.to.q.val() == self.reset_state.val());
             self.verdict.next.resets = self.to.q.val() == self.reset_state.val();
+            self.verdict.next.stops = self.to.q.val() == self.error_state.val();
             // Ready to send, it sends; in error, it flushes.
             self.verdict.next.changes = self.is_modified.val()
                 & ((self.to.q.val() == self.reset_state.val())

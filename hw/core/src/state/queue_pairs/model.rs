@@ -8,6 +8,7 @@ use stroma_abi::desc::{CommandStatus, Event, QueuePair, QueuePairKind, QueuePair
 
 use super::super::command::{ObjectCommand, ObjectReply};
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
+use crate::transport::records::{PathRow, PeerRow};
 
 /// A command in plain numbers.
 #[derive(Clone, Copy, Debug)]
@@ -38,13 +39,17 @@ impl Ask {
 /// What a command leads to, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome {
+    /// All have to hear that the queue pair stops.
+    pub(super) stops: bool,
     /// Jobs have to end, and what they wrote has to settle.
     pub(super) drains: bool,
-    /// A change, and whether it resets.
-    pub(super) change: Option<bool>,
+    /// A change: whether it resets, and whether it stops.
+    pub(super) change: Option<(bool, bool)>,
     pub(super) reply: ObjectReply,
 }
 
+/// Whether it drains, its change, and what it shows.
+type Effects = (bool, Option<(bool, bool)>, Option<QueuePair>);
 /// Why a command is refused, and the byte of the field that is to blame.
 type Refusal = (CommandStatus, usize);
 
@@ -76,20 +81,25 @@ impl Owner {
                     field: (byte as u64).into(),
                     ..ObjectReply::default()
                 };
-                return Outcome { drains: false, change: None, reply };
+                return Outcome { stops: false, drains: false, change: None, reply };
             }
         };
         let body = shown.map_or_else(BigUint::default, |shown| BigUint::from_bytes_le(&shown.to_bytes()));
-        Outcome { drains, change, reply: ObjectReply { body: body.into(), ..ObjectReply::default() } }
+        Outcome {
+            stops: drains,
+            drains,
+            change,
+            reply: ObjectReply { body: body.into(), ..ObjectReply::default() },
+        }
     }
 
-    fn carry_out(&mut self, command: &Ask) -> Result<(bool, Option<bool>, Option<QueuePair>), Refusal> {
+    fn carry_out(&mut self, command: &Ask) -> Result<Effects, Refusal> {
         let verb = Verb::from_code(command.verb).ok_or((CommandStatus::UnknownVerb, 0))?;
         let body = QueuePair::parse(&command.body).expect("a body is as long as a queue pair");
         if verb == Verb::Create {
             let created = self.created(command, &body)?;
             self.queue_pairs.insert(command.object, created);
-            return Ok((false, Some(true), None));
+            return Ok((false, Some((true, false)), None));
         }
         let present = *self.queue_pairs.get(&command.object).ok_or((CommandStatus::NoObject, 0))?;
         match verb {
@@ -98,8 +108,9 @@ impl Owner {
                 self.queue_pairs.insert(command.object, modified);
                 let to = state_of(&modified);
                 let change = match to {
-                    QueuePairState::Reset => Some(true),
-                    QueuePairState::ReadyToSend | QueuePairState::Error => Some(false),
+                    QueuePairState::Reset => Some((true, false)),
+                    QueuePairState::ReadyToSend => Some((false, false)),
+                    QueuePairState::Error => Some((false, true)),
                     _ => None,
                 };
                 Ok((to == QueuePairState::Reset, change, None))
@@ -159,7 +170,20 @@ impl Owner {
             kind: (Event::QueuePairError as u64).into(),
             subkind: error.status,
         };
-        Some((QpChange { qpn: error.qpn, resets: false, stops: true }, error.untold.then_some(event)))
+        Some((
+            QpChange { qpn: error.qpn, resets: false, stops: true, ends: false },
+            error.untold.then_some(event),
+        ))
+    }
+
+    /// What the receiving side reads; `None` when there is no such queue pair.
+    pub(super) fn peer(&self, number: u32) -> Option<PeerRow> {
+        self.queue_pairs.get(&number).map(peer_row)
+    }
+
+    /// What packets to its peer need; `None` when there is no path.
+    pub(super) fn path(&self, number: u32) -> Option<PathRow> {
+        self.queue_pairs.get(&number).and_then(path_row)
     }
 
     /// What the sending side reads; `None` when there is no such queue pair.
@@ -181,6 +205,44 @@ impl Owner {
             timeout: u64::from(queue_pair.timeout).into(),
         })
     }
+}
+
+/// What the receiving side reads.
+fn peer_row(queue_pair: &QueuePair) -> PeerRow {
+    PeerRow {
+        exists: true,
+        state: u64::from(queue_pair.state).into(),
+        kind: u64::from(queue_pair.kind).into(),
+        pd: u64::from(queue_pair.pd).into(),
+        rights: u64::from(queue_pair.rights).into(),
+        path_mtu: u64::from(queue_pair.path_mtu).into(),
+        p_key: u64::from(queue_pair.p_key).into(),
+        peer_ip: BigUint::from(queue_pair.peer_ip.swap_bytes()).into(),
+        source_address: u64::from(queue_pair.source_address).into(),
+        receive_psn: u64::from(queue_pair.receive_psn.value()).into(),
+        cq: u64::from(queue_pair.send_cq).into(),
+        timeout: u64::from(queue_pair.timeout).into(),
+        retry: u64::from(queue_pair.retry).into(),
+    }
+}
+
+/// The path to its peer, if it has one.
+fn path_row(queue_pair: &QueuePair) -> Option<PathRow> {
+    let is_known = !matches!(state_of(queue_pair), QueuePairState::Reset | QueuePairState::Init);
+    is_known.then(|| PathRow {
+        exists: true,
+        peer: u64::from(queue_pair.peer.value()).into(),
+        p_key: u64::from(queue_pair.p_key).into(),
+        peer_mac: (queue_pair.peer_mac.swap_bytes() >> 16).into(),
+        peer_ip: BigUint::from(queue_pair.peer_ip.swap_bytes()).into(),
+        source_port: u64::from(queue_pair.source_port).into(),
+        hop_limit: u64::from(queue_pair.hop_limit).into(),
+        traffic_class: u64::from(queue_pair.traffic_class).into(),
+        has_vlan: queue_pair.has_vlan,
+        vlan: u64::from(queue_pair.vlan).into(),
+        flow_label: u64::from(queue_pair.flow_label).into(),
+        source_address: u64::from(queue_pair.source_address).into(),
+    })
 }
 
 /// What creation makes of a body, and what RESET leaves of a queue pair.

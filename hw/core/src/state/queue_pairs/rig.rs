@@ -12,6 +12,7 @@ use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 use crate::pack::Packed;
 use crate::state::command::ObjectReply;
 use crate::testing::{collect, push, read, verilated};
+use crate::transport::records::{PathRow, PeerRow};
 
 /// log2 of the queue pairs.
 pub(super) const QPS: usize = 3;
@@ -42,6 +43,10 @@ pub(super) struct Rig {
     changes: VecDeque<QpChange>,
     /// Whether `drained` is owed, and when it is said.
     pub(super) drained_at: Option<u64>,
+    /// A change was taken; whether `told` was said since.
+    told_due: Option<bool>,
+    /// How often `told` is high.
+    pub(super) told_percent: u64,
     /// `settle` is due; whether there was a cycle without `entry_waits`.
     pub(super) settle_due: Option<bool>,
     /// Whether `settled` is owed, and when it is said.
@@ -89,6 +94,8 @@ impl Default for Rig {
             events: VecDeque::new(),
             changes: VecDeque::new(),
             drained_at: None,
+            told_due: None,
+            told_percent: 60,
             settle_due: None,
             settled_at: None,
             drain_cycles: 10,
@@ -110,7 +117,7 @@ impl Rig {
         self.under_way = None;
         self.events.clear();
         self.changes.clear();
-        (self.drained_at, self.settle_due, self.settled_at) = (None, None, None);
+        (self.drained_at, self.settle_due, self.settled_at, self.told_due) = (None, None, None, None);
         self.changed_at = self.bench.cycle();
     }
 
@@ -171,12 +178,15 @@ impl Rig {
         self.set("drained", is_drained.into());
         let is_settled = self.settled_at.is_some_and(|at| at <= now);
         self.set("settled", is_settled.into());
+        let is_told = self.rng.below(100) < self.told_percent;
+        self.set("told", is_told.into());
         let entry_waits = self.rng.below(100) < self.entry_percent;
         self.set("entry_waits", entry_waits.into());
         if read::<bool>(&self.bench, "drain") {
             assert!(self.drained_at.is_none(), "a drain within a drain");
             let (_, outcome) = self.under_way.as_mut().expect("a drain is for a command");
-            assert!(outcome.drains, "a drain without need");
+            assert!(outcome.drains && !outcome.stops, "a drain without need, or before the stop");
+            assert_ne!(self.told_due, Some(false), "a drain before all have heard of the stop");
             outcome.drains = false;
             self.drained_at = Some(now + 1 + self.rng.below(self.drain_cycles));
         }
@@ -189,8 +199,13 @@ impl Rig {
         // Without a look the index is noise.
         let index = looked_at.map_or_else(|| self.rng.below(1 << 24), u64::from);
         self.set("row_index", index);
+        for name in ["peer", "path"] {
+            self.set(&format!("{name}_enable"), looked_at.is_some().into());
+            self.set(&format!("{name}_index"), index);
+        }
         let (errors, commands) = (self.bench[self.error].sent(), self.bench[self.command].sent());
         let was_offered = read::<bool>(&self.bench, "reply$valid");
+        let was_due = self.told_due;
         self.bench.step();
         if !was_offered && read::<bool>(&self.bench, "reply$valid") {
             self.offered_at = self.bench.cycle();
@@ -199,6 +214,10 @@ impl Rig {
             self.agree_on_row(number);
         }
         self.check_outputs();
+        // What is said in the cycle in which a change is taken is not of that change.
+        if is_told && was_due == Some(false) && self.told_due == Some(false) {
+            self.told_due = Some(true);
+        }
         if let Some(was_free) = &mut self.settle_due {
             *was_free |= !entry_waits;
         }
@@ -240,14 +259,23 @@ impl Rig {
             }
             let is_ended = self.is_ended();
             let (command, outcome) = self.under_way.as_mut().expect("a change is for a command");
+            self.told_due = Some(false);
+            let qpn = u64::from(command.object).into();
+            if outcome.stops {
+                outcome.stops = false;
+                assert_eq!(change, QpChange { qpn, resets: false, stops: true, ends: true });
+                continue;
+            }
             assert!(!outcome.drains && is_ended, "a change before all has ended");
-            let resets = outcome.change.take().expect("a change without need");
-            assert_eq!(change, QpChange { qpn: u64::from(command.object).into(), resets, stops: false });
+            let (resets, stops) = outcome.change.take().expect("a change without need");
+            assert_eq!(change, QpChange { qpn, resets, stops, ends: false });
         }
         for reply in collect::<ObjectReply>(&mut self.bench, self.reply) {
             let (command, outcome) = self.under_way.take().expect("a reply is for a command");
             assert!(self.is_ended(), "a reply before all has ended");
-            assert_eq!(Outcome { drains: false, change: None, reply }, outcome, "{command:?}");
+            assert_ne!(self.told_due.take(), Some(false), "a reply before all have heard");
+            let expected = Outcome { stops: false, drains: false, change: None, reply };
+            assert_eq!(expected, outcome, "{command:?}");
             let key = (command.verb, u64::from(reply.status), u64::from(reply.field));
             *self.seen.entry(key).or_default() += 1;
         }
@@ -263,6 +291,10 @@ impl Rig {
         let row: SendRow = read(&self.bench, "row");
         let expected = self.owner.row(number);
         assert_eq!(row.exists.then_some(row), expected, "row of queue pair {number}");
+        let peer: PeerRow = read(&self.bench, "peer");
+        assert_eq!(peer.exists.then_some(peer), self.owner.peer(number), "peer of queue pair {number}");
+        let path: PathRow = read(&self.bench, "path");
+        assert_eq!(path.exists.then_some(path), self.owner.path(number), "path of queue pair {number}");
     }
 
     /// Steps until all that was queued has been answered.

@@ -3,20 +3,22 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::{QueuePair, QueuePairKind};
 
+use super::rows::{Paths, Peers};
 use crate::constant::number;
 use crate::host::work::SendRow;
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
+use crate::transport::records::{PathRow, PeerRow};
 
 const _: () = assert!(QueuePairKind::from_code(0).is_none(), "a body of kind 0 is no queue pair");
 
 block! {
-    /// Holds `2^QPS` queue pairs, twice: bodies, and rows made of them.
+    /// Holds `2^QPS` queue pairs: bodies, and rows made of them.
     ///
     /// - **Ports** `read`, `index`: `body` shows that queue pair from the next cycle on and holds it until the next read,
     ///   `beyond` that there is no such place; a body of kind 0, which is also read beyond the table, is no queue pair.
     ///   `write*`: stores a body and its row at the clock edge. `row_enable`, `row_index`, `row`: the same read for the
-    ///   sending side, at any time. `ready`: the tables are clean.
+    ///   sending side, at any time; `peer*`, `path*`: as in [`Peers`] and [`Paths`]. `ready`: the tables are clean.
     /// - **Latency** 1 cycle; a read during a write of the same place gives the *old* content. **Rate** one read of each
     ///   table and one write per cycle.
     /// - **Reset** clears all places, one a cycle; `ready` is low meanwhile, and writes are lost.
@@ -34,7 +36,15 @@ block! {
         pub row_enable: Signal<In, Bit>,
         pub row_index: Signal<In, Bits<24>>,
         pub row: Signal<Out, SendRow>,
+        pub peer_enable: Signal<In, Bit>,
+        pub peer_index: Signal<In, Bits<24>>,
+        pub peer: Signal<Out, PeerRow>,
+        pub path_enable: Signal<In, Bit>,
+        pub path_index: Signal<In, Bits<24>>,
+        pub path: Signal<Out, PathRow>,
         pub ready: Signal<Out, Bit>,
+        peers: Peers<QPS>,
+        paths: Paths<QPS>,
         bodies: BlockRam<Bits<896>, QPS>,
         rows: BlockRam<SendRow, QPS>,
         is_beyond: Reg<Bit>,
@@ -65,7 +75,7 @@ block! {
 impl<const QPS: usize> Logic for Tables<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, bodies, rows);
+        clock!(self, clock, bodies, rows, peers, paths);
         dff_setup!(self, clock, is_beyond, is_row_beyond, scrubbing, scrubbed);
         self.bodies.read_enable.next = self.read.val();
         self.bodies.read_address.next = bit_cast::<QPS, 32>(self.index.val());
@@ -117,6 +127,18 @@ impl<const QPS: usize> Logic for Tables<QPS> {
         self.rows.write_data.next.reads_out =
             self.stored.val().get_bits::<5>(self.reads_out_at.val().index());
         self.rows.write_data.next.timeout = self.stored.val().get_bits::<5>(self.timeout_at.val().index());
+        self.peers.enable.next = self.peer_enable.val();
+        self.peers.index.next = self.peer_index.val();
+        self.peer.next = self.peers.row.val();
+        self.peers.write.next = self.stores.val();
+        self.peers.write_index.next = self.at.val();
+        self.peers.body.next = self.stored.val();
+        self.paths.enable.next = self.path_enable.val();
+        self.paths.index.next = self.path_index.val();
+        self.path.next = self.paths.row.val();
+        self.paths.write.next = self.stores.val();
+        self.paths.write_index.next = self.at.val();
+        self.paths.body.next = self.stored.val();
         if self.reset.val() {
             self.scrubbing.d.next = true;
             self.scrubbed.d.next = 0.into();

@@ -58,6 +58,11 @@ fn the_latencies_are_those_promised() {
     assert_eq!(latency(&case, "xlat"), 3);
     assert_eq!(latency(&case, "checked"), 9 + HIT);
     assert_eq!(latency(&case, "units"), 9 + HIT);
+    for op in [WorkOp::Write, WorkOp::Read] {
+        let request = Case::copy(op, sge(0x1000, 64), &[sge(0x2000, 64)]);
+        assert_eq!(latency(&request, "checked"), 8 + HIT);
+        assert_eq!(latency(&request, "units"), 8 + HIT);
+    }
     let nop =
         Case { work: Work { opcode: (WorkOp::Nop as u64).into(), ..Work::default() }, units: Vec::new() };
     assert_eq!(latency(&nop, "checked"), 4);
@@ -78,6 +83,13 @@ fn the_rates_are_those_promised() {
     assert_eq!(cycles_of(&one, 30) - cycles_of(&one, 20), 10 * 5);
     let two = Case::copy(WorkOp::Gather, sge(0x1000, 200), &pieces[..2]);
     assert_eq!(cycles_of(&two, 30) - cycles_of(&two, 20), 10 * 7, "six questions and the end");
+    let write = Case::copy(WorkOp::Write, sge(0x1000, 100), &pieces[..1]);
+    assert_eq!(cycles_of(&write, 30) - cycles_of(&write, 20), 10 * 4);
+    let write = Case::copy(WorkOp::Write, sge(0x1000, 200), &pieces[..2]);
+    assert_eq!(cycles_of(&write, 30) - cycles_of(&write, 20), 10 * 5);
+    let mut inline = Case::copy(WorkOp::Write, sge(0x1000, 20), &pieces[..1]);
+    inline.work.inline = true;
+    assert_eq!(cycles_of(&inline, 30) - cycles_of(&inline, 20), 10 * 3);
     let nop =
         Case { work: Work { opcode: (WorkOp::Nop as u64).into(), ..Work::default() }, units: Vec::new() };
     assert_eq!(cycles_of(&nop, 30) - cycles_of(&nop, 20), 10 * 2);

@@ -119,5 +119,14 @@ impl Rig {
         self.bench.model_mut().eval();
         let row = self.bars.vector(usize::try_from(vector).expect("small"));
         assert_eq!(self.port::<Moderation>("vector_moderation"), row, "vector {vector}");
+        assert_eq!(u64::from(self.port::<Bits<48>>("mac")), self.bars.mac());
+        for reader in 0..2 {
+            let index = self.rng.below(16);
+            self.drive(&format!("address_index${reader}"), index);
+            self.bench.model_mut().eval();
+            let address = self.port::<Bits<128>>(&format!("address${reader}"));
+            let expected = self.bars.address(usize::try_from(index).expect("small"));
+            assert_eq!(num_bigint::BigUint::from(address), expected.into(), "address {index}");
+        }
     }
 }

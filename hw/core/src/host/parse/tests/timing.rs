@@ -4,7 +4,7 @@ use stroma_abi::desc::WqeHead;
 
 use super::{NEVER, always, cases, chain, gather};
 use crate::host::parse::rig::{Case, Rig};
-use crate::host::work::{JOB_UNITS, Report, Work};
+use crate::host::work::{JOB_UNITS, Work};
 use crate::testing::{collect, read};
 
 #[test]
@@ -17,7 +17,6 @@ fn the_first_work_comes_three_cycles_behind_the_last_unit() {
     }
     // The unit moved in the cycle that is over.
     assert_eq!(rig.until_valid("work"), 2);
-    assert!(!read::<bool>(&rig.bench, "report$valid"));
     assert_eq!(rig.until_valid("units"), 0, "its unit is there when the work is");
     rig.settle();
     rig.compare(&[case]);
@@ -25,11 +24,11 @@ fn the_first_work_comes_three_cycles_behind_the_last_unit() {
 
 /// Cycles from the first work to the last of these jobs, all of which have arrived.
 fn cycles_of(rig: &mut Rig, cases: &[Case]) -> u64 {
-    rig.pause([NEVER, NEVER, NEVER, NEVER, always(), always()]);
+    rig.pause([NEVER, NEVER, NEVER, always(), always()]);
     rig.send(cases);
     rig.bench.run(150);
     assert!(rig.bench.is_sent(), "all of it is inside");
-    rig.pause([NEVER; 6]);
+    rig.pause([NEVER; 5]);
     let start = rig.bench.cycle();
     rig.settle();
     let cycles = rig.bench.cycle() - start;
@@ -56,12 +55,12 @@ fn the_next_job_arrives_while_one_is_parsed() {
     let mut rig = Rig::new();
     let row: Vec<WqeHead> = (0..32).map(|at| gather(at, 1, 5)).collect();
     let cases = vec![Case::fetched(0, chain(&row)); 3];
-    rig.pause([NEVER, NEVER, NEVER, NEVER, always(), NEVER]);
+    rig.pause([NEVER, NEVER, NEVER, always(), NEVER]);
     rig.send(&cases);
     rig.bench.run(200);
     // The works of four WQEs wait, so their four places are free again.
     assert_eq!(rig.bench[rig.fetched].sent(), 2 * JOB_UNITS as u64 + 4);
-    rig.pause([NEVER; 6]);
+    rig.pause([NEVER; 5]);
     rig.settle();
     rig.compare(&cases);
 }
@@ -69,13 +68,12 @@ fn the_next_job_arrives_while_one_is_parsed() {
 /// After reset nothing of the past is left, and the next run is as good as the first.
 fn starts_afresh(rig: &mut Rig) {
     assert!(rig.bench.is_sent() && rig.is_busy(), "everything should be inside when reset comes");
-    rig.pause([NEVER; 6]);
+    rig.pause([NEVER; 5]);
     rig.bench.reset(1);
-    for port in ["busy", "work$valid", "units$valid", "report$valid"] {
+    for port in ["busy", "work$valid", "units$valid"] {
         assert!(!read::<bool>(&rig.bench, port), "{port}");
     }
     collect::<Work>(&mut rig.bench, rig.work);
-    collect::<Report>(&mut rig.bench, rig.report);
     rig.bench[rig.units].take();
     rig.check(&cases(40, 20, 8));
 }
@@ -96,9 +94,9 @@ fn recovers_from_reset() {
     rig.bench.run(40);
     starts_afresh(&mut rig);
 
-    // Reports and works wait, the second of them behind a spoilt job.
+    // Works wait, those of the second job behind a bad one.
     let bad = Case::fetched(1, chain(&[gather(0, 1, 5), gather(2, 1, 5)]));
-    rig.pause([NEVER, NEVER, NEVER, always(), always(), NEVER]);
+    rig.pause([NEVER, NEVER, NEVER, always(), NEVER]);
     rig.send(&[bad.clone(), bad, eight.clone(), half]);
     rig.bench.run(60);
     starts_afresh(&mut rig);

@@ -4,10 +4,11 @@ use rust_hdl::prelude::*;
 
 use crate::host::dma_read::ReadCommand;
 use crate::host::send::Send;
-use crate::host::work::{Job, QpChange, Report, SendDoorbell, SendRow};
+use crate::host::work::{Job, QpChange, SendDoorbell, SendRow};
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
+use crate::transport::records::Progress;
 
 block! {
     /// As [`Send`], with `write*` for the rows; `began`, `began_index`: in the cycle before, rows were read.
@@ -22,7 +23,8 @@ block! {
         pub doorbell: StreamSink<SendDoorbell>,
         pub units: StreamSink<Bits<512>>,
         pub change: StreamSink<QpChange>,
-        pub report: StreamSink<Report>,
+        pub progress: StreamSink<Progress>,
+        pub kick: StreamSink<Bits<24>>,
         pub drain: Signal<In, Bit>,
         pub drained: Signal<Out, Bit>,
         pub retired: Signal<In, Bit>,
@@ -65,7 +67,8 @@ impl<const QPS: usize> Logic for Bed<QPS> {
         StreamSink::<SendDoorbell>::link(&mut self.doorbell, &mut self.send.doorbell);
         StreamSink::<Bits<512>>::link(&mut self.units, &mut self.send.units);
         StreamSink::<QpChange>::link(&mut self.change, &mut self.send.change);
-        StreamSink::<Report>::link(&mut self.report, &mut self.send.report);
+        StreamSink::<Progress>::link(&mut self.progress, &mut self.send.progress);
+        StreamSink::<Bits<24>>::link(&mut self.kick, &mut self.send.kick);
         StreamSource::<ReadCommand>::link(&mut self.read, &mut self.send.read);
         StreamSource::<Job>::link(&mut self.job, &mut self.send.job);
         StreamSource::<Bits<512>>::link(&mut self.pushed, &mut self.send.pushed);

@@ -1,11 +1,12 @@
-//! The card behind the scheduler: takes jobs, reports and retires them, and holds what comes out against the model.
+//! The card behind the scheduler: takes jobs, says how they get on, retires them, and holds what comes out against the model.
 
 use rust_hdl::prelude::Bits;
 
 use super::{Rig, Running};
 use crate::host::dma_read::ReadCommand;
-use crate::host::work::{Job, Report};
-use crate::testing::{collect, push, read};
+use crate::host::work::Job;
+use crate::testing::{collect, read};
+use crate::transport::records::Progress;
 
 impl Rig {
     /// Counts what has ended, and holds `drained` against it.
@@ -39,24 +40,36 @@ impl Rig {
             self.jobs.push((cycle, job));
             let mut wait = || 1 + self.rng.below(self.latency);
             let first = cycle + wait();
-            self.running.push_back(Running { job, due: [first, first + wait()], is_reported: false });
+            self.running.push_back(Running { job, due: [first, first + wait()], has_ended: false });
         }
         if self.is_stuck {
             return;
         }
-        // Both reports and ends come in the order of the jobs.
-        let sent = self.reports.len() + self.running.iter().filter(|running| running.is_reported).count();
-        if let Some(next) = self.running.get(sent).filter(|next| next.due[0] <= cycle) {
-            let most = u64::from(next.job.units);
-            let is_whole = next.job.pushed || next.job.flush || !self.is_partial;
-            let units = if is_whole { most } else { 1 + self.rng.below(most) };
-            let bytes = if self.is_partial { self.rng.below(1 << 13) } else { units * self.unit_bytes };
-            let report = Report { qpn: next.job.qpn, units: units.into(), bytes: bytes.into() };
-            push(&mut self.bench, self.report, &[report]);
-            self.reports.push_back(report);
+        // Both progress and ends come in the order of the jobs.
+        let sent = self.progresses.iter().filter(|progress| !progress.rewinds).count()
+            + self.running.iter().filter(|running| running.has_ended).count();
+        if let Some(job) = self.running.get(sent).filter(|next| next.due[0] <= cycle).map(|next| next.job) {
+            let progress = self.progress_of(&job);
+            self.advance(progress);
         }
-        if self.running.front().is_some_and(|first| first.is_reported && first.due[1] <= cycle) {
+        if self.running.front().is_some_and(|first| first.has_ended && first.due[1] <= cycle) {
             self.retiring.extend(self.running.pop_front().map(|running| running.job));
         }
+    }
+    /// How a job gets on.
+    fn progress_of(&mut self, job: &Job) -> Progress {
+        let most = u64::from(job.units);
+        let is_whole = job.pushed || job.flush || !self.is_partial;
+        let mut units = if is_whole { most } else { 1 + self.rng.below(most) };
+        let mut blocked = false;
+        if self.is_partial && !job.flush && self.rng.below(4) == 0 {
+            (units, blocked) = (self.rng.below(most + 1), true);
+        }
+        if let Some(after) = self.block_after.take() {
+            (units, blocked) = (after, true);
+        }
+        let bytes = if self.is_partial { self.rng.below(1 << 13) } else { units * self.unit_bytes };
+        let next_index = self.rewound[job.qpn.index()].take().unwrap_or(job.index + Bits::<16>::from(units));
+        Progress { qpn: job.qpn, next_index, rewinds: false, blocked, bytes: bytes.into() }
     }
 }

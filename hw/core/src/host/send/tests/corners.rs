@@ -1,33 +1,13 @@
 use stroma_abi::desc::queue_pair::QueuePairState::{Drained, Error, ReadyToSend};
 use stroma_verilate::Pause;
 
-use super::{create, doorbell, with_state};
-use crate::host::send::rig::{QPS, Rig, row};
+use super::{create, jobs, plain, ring, with_state};
+use crate::host::send::rig::{Rig, row};
 use crate::host::work::SendRow;
 use crate::testing::read;
 
-/// Queue pairs 0 to 5 with rings of 64 units, without a pace.
-fn plain() -> Rig {
-    let mut rig = Rig::default();
-    for number in 0..6 {
-        rig.store(number, row(number as u64, 6, 0x1000 + ((number as u64) << 4)));
-    }
-    rig.run(1 << QPS);
-    rig
-}
-
-/// Number, index and units of the jobs so far.
-fn jobs(rig: &Rig) -> Vec<(usize, u64, u64)> {
-    rig.jobs.iter().map(|(_, job)| (job.qpn.index(), job.index.into(), job.units.into())).collect()
-}
-
-fn ring(rig: &mut Rig, number: usize, ahead: u64) {
-    let doorbell = doorbell(rig, number, ahead);
-    rig.ring(doorbell);
-}
-
 #[test]
-fn a_doorbell_asks_for_its_wqes_after_3_cycles_and_a_report_for_more_after_8() {
+fn a_doorbell_asks_for_its_wqes_after_3_cycles_and_progress_for_more_after_8() {
     let mut rig = plain();
     ring(&mut rig, 2, 40);
     // Offered in the first cycle, acted on in the third; the fourth sees the command.
@@ -35,8 +15,8 @@ fn a_doorbell_asks_for_its_wqes_after_3_cycles_and_a_report_for_more_after_8() {
     assert_eq!(["read$valid", "job$valid"].map(|name| read::<bool>(&rig.bench, name)), [false; 2]);
     rig.step();
     assert_eq!(["read$valid", "job$valid"].map(|name| read::<bool>(&rig.bench, name)), [true; 2]);
-    rig.run_until(|rig| read::<bool>(&rig.bench, "report$valid"));
-    // The report has been on offer for one cycle.
+    rig.run_until(|rig| read::<bool>(&rig.bench, "progress$valid"));
+    // It has been on offer for one cycle.
     rig.run(6);
     assert!(!read::<bool>(&rig.bench, "read$valid"));
     rig.step();

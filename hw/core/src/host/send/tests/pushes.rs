@@ -1,19 +1,10 @@
 use stroma_abi::desc::queue_pair::QueuePairState::{Drained, Error, Init, SendError};
 use stroma_verilate::Pause;
 
-use super::{commit, doorbell, with_state};
+use super::{commit, doorbell, plain, with_state};
 use crate::host::send::rig::{QPS, Rig, row};
 use crate::host::work::{SendDoorbell, SendRow};
 use crate::testing::read;
-
-fn plain() -> Rig {
-    let mut rig = Rig::default();
-    for number in 0..6 {
-        rig.store(number, row(number as u64, 6, 0x1000 + ((number as u64) << 4)));
-    }
-    rig.run(1 << QPS);
-    rig
-}
 
 fn push(rig: &mut Rig, number: usize, units: u64) {
     let commit = commit(rig, number, units, units);
@@ -44,7 +35,7 @@ fn a_commit_takes_a_cycle_more_for_each_unit() {
     for number in 0..4 {
         push(&mut rig, number, number as u64 + 1);
     }
-    // Reports would come between.
+    // Progress would come between.
     rig.is_stuck = true;
     rig.run(40);
     rig.is_stuck = false;

@@ -1,0 +1,109 @@
+//! The network port: who the card is to its peers.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use stroma_abi::regs::map::{PORT_ADDRESSES, port};
+use stroma_device::Card;
+
+use crate::{Error, Result};
+
+/// The network port of a card. What is set here counts from the next packet on.
+#[derive(Clone, Copy, Debug)]
+pub struct Port<'a> {
+    card: &'a Card,
+}
+
+impl<'a> Port<'a> {
+    pub(crate) fn new(card: &'a Card) -> Self {
+        Self { card }
+    }
+
+    /// Is the link up?
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    pub fn is_up(&self) -> Result<bool> {
+        Ok(self.card.link_is_up()?)
+    }
+
+    /// The MAC address packets leave with.
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    pub fn mac(&self) -> Result<[u8; 6]> {
+        let bytes = self.card.read(&port::BLOCK, &port::MAC)?.to_le_bytes();
+        Ok(std::array::from_fn(|at| bytes[at]))
+    }
+
+    /// Sets the MAC address.
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    pub fn set_mac(&self, mac: [u8; 6]) -> Result<()> {
+        let mut bytes = [0; size_of::<u64>()];
+        bytes[..mac.len()].copy_from_slice(&mac);
+        Ok(self.card.write(&port::BLOCK, &port::MAC, u64::from_le_bytes(bytes))?)
+    }
+
+    /// One of the addresses; all zero when none was set.
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`] when the port has no such place; when the card cannot be reached.
+    pub fn address(&self, index: usize) -> Result<IpAddr> {
+        is_place(index)?;
+        let low = self.card.read_element(&port::BLOCK, &port::ADDRESS_LOW, index)?;
+        let high = self.card.read_element(&port::BLOCK, &port::ADDRESS_HIGH, index)?;
+        let bytes = u128::from(low) | u128::from(high) << 64;
+        Ok(Ipv6Addr::from(bytes.to_le_bytes()).to_canonical())
+    }
+
+    /// Sets one of the addresses. Queue pairs name it by its place.
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`] when the port has no such place; when the card cannot be reached.
+    pub fn set_address(&self, index: usize, address: IpAddr) -> Result<()> {
+        is_place(index)?;
+        let [low, high] = halves(address);
+        self.card.write_element(&port::BLOCK, &port::ADDRESS_LOW, index, low)?;
+        Ok(self.card.write_element(&port::BLOCK, &port::ADDRESS_HIGH, index, high)?)
+    }
+}
+
+fn is_place(index: usize) -> Result<()> {
+    let count = PORT_ADDRESSES;
+    if index < count { Ok(()) } else { Err(Error::NoAddress { index, count }) }
+}
+
+/// An address as the card keeps it: IPv4 mapped into IPv6, first byte lowest.
+pub(crate) fn bits(address: IpAddr) -> u128 {
+    let address = match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    u128::from_le_bytes(address.octets())
+}
+
+fn halves(address: IpAddr) -> [u64; 2] {
+    let bytes = bits(address).to_le_bytes();
+    let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+    [half(0), half(8)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_lie_first_byte_lowest() {
+        let [low, high] = halves("10.1.2.3".parse().unwrap());
+        assert_eq!((low, high.to_le_bytes()), (0, [0, 0, 0xff, 0xff, 10, 1, 2, 3]));
+        let [low, high] = halves("fe80::1".parse().unwrap());
+        assert_eq!((low.to_le_bytes()[..2].to_vec(), high.to_le_bytes()[7]), (vec![0xfe, 0x80], 1));
+    }
+
+    #[test]
+    fn a_place_that_the_port_lacks_is_named() {
+        assert_eq!(is_place(16).unwrap_err().to_string(), "the port has 16 addresses, and none at place 16");
+        assert!(is_place(15).is_ok());
+    }
+}

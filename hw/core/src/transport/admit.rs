@@ -1,0 +1,230 @@
+//! Admit: what of the send queues may go now, and under which sequence numbers.
+
+pub mod advance;
+pub mod amend;
+pub mod catch_up;
+pub mod desk;
+pub mod intake;
+pub mod job;
+pub mod judge;
+pub mod measure;
+pub mod model;
+pub mod nudges;
+#[cfg(test)]
+mod rig;
+pub mod route;
+pub mod rows;
+#[cfg(test)]
+mod tests;
+pub mod tickets;
+
+use rust_hdl::prelude::*;
+
+use amend::Amend;
+use desk::Desk;
+use intake::{Intake, Opening};
+use nudges::Nudges;
+use route::{Order, Route};
+use rows::Rows;
+
+use super::records::{AckedRow, Alarm, Message, Nudge, Progress, Rewind, Sent, SentRow};
+use crate::host::work::{QpChange, Work};
+use crate::prim::fifo::Fifo;
+use crate::stream::{StreamSink, StreamSource};
+
+block! {
+    /// Admits the work of `2^QPS` queue pairs, one at a time.
+    ///
+    /// ```text
+    ///   work ──┐        ┌──── Amend ◀─ rewind, change
+    ///   units ─ Intake ─┼─▶ Desk ◀──── Rows; AckedRow, Sent
+    ///             └─ Route  └─ FIFOs ─ local, message, alarm, progress, nudge
+    ///                 └─ local_units, message_units
+    /// ```
+    ///
+    /// For each queue pair a cursor says what is sent next. A work with another index than the cursor's is passed over in
+    /// silence: it was fetched before the queue pair began to send again, or stands behind one that waits. Requests become
+    /// messages and are remembered in the ring of [`Sent`]; long ones in parts. Everything else goes to the mover, and
+    /// so do requests of a queue pair that was stopped, as flushed. A READ where none may be in flight is refused. Local work
+    /// goes when nothing is unacknowledged, a request when the last local work has ended. A request that is sent again
+    /// must be what it was, or else the queue pair fails.
+    ///
+    /// - **Ports** `work`, `units`: works, and the units of GATHER, SCATTER, WRITE and READ without a status, which may come
+    ///   first; behind a work with a status the next work's index tells how long it was, be it the end of the job. `local`,
+    ///   `local_units`: to the mover, the ends of all jobs among them; `message`, `message_units`: to be sent; `colour`: to put
+    ///   into a message, `enters`: in this cycle. `progress`: one at the end of each job, and one for each rewind that
+    ///   counts; `rewind`, `change`: news of queue pairs; `nudge`: a failure, or a flush for each queue pair that
+    ///   stops; `alarm`: one with each message. `sent_*`, `out_write*`, `out_entry`: rows to be stored, before their message is
+    ///   offered; `out_enable`, `out_index`, `out_found` and `acked_enable`, `acked_index`, `acked`: rows to be read, there a
+    ///   cycle later and held. `ended`: works of `local` that the mover is done with since reset, the ends of jobs included.
+    ///   `reads_waiting`: a READ has to wait for READs. `ready`: the rows are cleared; `busy`: something is inside.
+    /// - **Latency** 6 cycles from a work to its message or local work, and to their first unit; 2 from a rewind to its
+    ///   progress. **Rate** a work takes 4 cycles, or one for each of its units if there are more; a rewind or change
+    ///   takes 2.
+    /// - **Backpressure** a work begins only when every output has room, so neither rewind nor change waits for them: a
+    ///   rewind waits for a work under way and for `progress`. No combinational path from port to port, but `out_index`
+    ///   follows `acked`.
+    /// - **Reset** forgets everything, and clears the rows here and [`SentRow`]s, one a cycle; `ready` is low meanwhile.
+    ///   `AckedRow` must be zero then, and before a queue pair that was reset has work again.
+    /// - **Limits** a queue pair has at most 32 messages unacknowledged, which take at most `2^23` PSNs, and as many READs as
+    ///   `reads_out` says; one more waits, and its job is `blocked`. A job admits nothing more once it has admitted
+    ///   `QUANTUM_BYTES`, and a part of a WRITE has no more. Rewinds name messages that were sent, and skip less than
+    ///   all of one. `OUT = QPS + 5`.
+    pub struct Admit<const QPS: usize, const OUT: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub work: StreamSink<Work>,
+        pub units: StreamSink<Bits<512>>,
+        pub local: StreamSource<Work>,
+        pub local_units: StreamSource<Bits<512>>,
+        pub message: StreamSource<Message>,
+        pub message_units: StreamSource<Bits<512>>,
+        pub colour: Signal<In, Bit>,
+        pub enters: Signal<Out, Bit>,
+        pub progress: StreamSource<Progress>,
+        pub rewind: StreamSink<Rewind>,
+        pub change: StreamSink<QpChange>,
+        pub nudge: StreamSource<Nudge>,
+        pub alarm: StreamSource<Alarm>,
+        pub sent_write: Signal<Out, Bit>,
+        pub sent_index: Signal<Out, Bits<QPS>>,
+        pub sent: Signal<Out, SentRow>,
+        pub out_write: Signal<Out, Bit>,
+        pub out_write_index: Signal<Out, Bits<OUT>>,
+        pub out_entry: Signal<Out, Sent>,
+        pub out_enable: Signal<Out, Bit>,
+        pub out_index: Signal<Out, Bits<OUT>>,
+        pub out_found: Signal<In, Sent>,
+        pub acked_enable: Signal<Out, Bit>,
+        pub acked_index: Signal<Out, Bits<QPS>>,
+        pub acked: Signal<In, AckedRow>,
+        pub ended: Signal<In, Bits<48>>,
+        pub reads_waiting: Signal<Out, Bit>,
+        pub ready: Signal<Out, Bit>,
+        pub busy: Signal<Out, Bit>,
+        intake: Intake,
+        rows: Rows<QPS>,
+        amend: Amend<QPS>,
+        desk: Desk,
+        route: Route,
+        locals: Fifo<Work, 2>,
+        messages: Fifo<Message, 2>,
+        alarms: Fifo<Alarm, 2>,
+        reports: Fifo<Progress, 2>,
+        nudges: Nudges<QPS>,
+        qpn: Signal<Local, Bits<QPS>>,
+        is_open: Signal<Local, Bit>,
+        nothing: Constant<SentRow> = Constant::new(SentRow::default()),
+    }
+}
+
+impl<const QPS: usize, const OUT: usize> Logic for Admit<QPS, OUT> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, intake, rows, amend, desk, route, locals, messages, alarms, reports, nudges);
+        self.intake.reset.next = self.reset.val();
+        self.rows.reset.next = self.reset.val();
+        self.amend.reset.next = self.reset.val();
+        self.desk.reset.next = self.reset.val();
+        self.route.reset.next = self.reset.val();
+        self.locals.reset.next = self.reset.val();
+        self.messages.reset.next = self.reset.val();
+        self.alarms.reset.next = self.reset.val();
+        self.reports.reset.next = self.reset.val();
+        self.nudges.reset.next = self.reset.val();
+
+        StreamSink::<Work>::link(&mut self.work, &mut self.intake.work);
+        StreamSink::<Bits<512>>::link(&mut self.units, &mut self.intake.units);
+        StreamSource::<Work>::join(&mut self.intake.shown, &mut self.desk.work);
+        StreamSource::<Opening>::join(&mut self.intake.opening, &mut self.desk.opening);
+        StreamSource::<Bits<512>>::join(&mut self.intake.held, &mut self.route.units);
+        StreamSink::<Rewind>::link(&mut self.rewind, &mut self.amend.rewind);
+        StreamSink::<QpChange>::link(&mut self.change, &mut self.amend.change);
+
+        // Amendments go first; nobody begins while another is under way, so the row read is the newest.
+        self.is_open.next = !self.rows.scrubbing.val();
+        self.ready.next = self.is_open.val();
+        self.amend.free.next = self.is_open.val() & self.desk.idle.val();
+        self.desk.free.next = self.is_open.val() & !self.amend.busy.val() & !self.amend.begins.val();
+        self.qpn.next = bit_cast::<QPS, 24>(self.intake.shown.payload.val().qpn);
+        self.rows.look.next = self.amend.begins.val() | self.desk.begins.val();
+        self.rows.look_index.next = self.qpn.val();
+        if self.amend.begins.val() {
+            self.rows.look_index.next = self.amend.index.val();
+        }
+        self.amend.row.next = self.rows.row.val();
+        self.desk.row.next = self.rows.row.val();
+        self.rows.write.next = self.amend.write.val() | self.desk.write.val();
+        self.rows.write_index.next = self.qpn.val();
+        self.rows.write_row.next = self.desk.after.val();
+        if self.amend.busy.val() {
+            self.rows.write_index.next = self.amend.write_index.val();
+            self.rows.write_row.next = self.amend.write_row.val();
+        }
+        self.desk.rewound.next = self.amend.rewound.val();
+        self.desk.forgotten.next = self.amend.forgotten.val();
+        self.desk.changed.next = self.amend.qpn.val();
+
+        self.acked_enable.next = self.desk.idle.val();
+        self.acked_index.next = self.qpn.val();
+        self.desk.acked.next = self.acked.val();
+        self.out_enable.next = self.desk.out_enable.val();
+        self.out_index.next = (bit_cast::<OUT, QPS>(self.qpn.val()) << 5)
+            | bit_cast::<OUT, 5>(bit_cast::<5, 6>(self.desk.out_slot.val()));
+        self.desk.out_found.next = self.out_found.val();
+        self.out_write.next = self.desk.records.val();
+        self.out_write_index.next = (bit_cast::<OUT, QPS>(self.qpn.val()) << 5)
+            | bit_cast::<OUT, 5>(bit_cast::<5, 6>(self.desk.sent_slot.val()));
+        self.out_entry.next = self.desk.entry.val();
+        self.desk.ended.next = self.ended.val();
+        self.desk.colour.next = self.colour.val();
+        self.reads_waiting.next = self.desk.reads_waiting.val();
+
+        self.enters.next = self.desk.message.valid.val();
+        self.sent_write.next =
+            self.desk.message.valid.val() | self.amend.forgotten.val() | self.rows.scrubbing.val();
+        self.sent_index.next = self.qpn.val();
+        self.sent.next.head = self.desk.after.val().head;
+        self.sent.next.frontier = self.desk.after.val().frontier;
+        if self.amend.forgotten.val() {
+            self.sent_index.next = self.amend.write_index.val();
+            self.sent.next = self.nothing.val();
+        }
+        if self.rows.scrubbing.val() {
+            self.sent_index.next = self.rows.scrub_index.val();
+            self.sent.next = self.nothing.val();
+        }
+
+        StreamSource::<Work>::join(&mut self.desk.local, &mut self.locals.sink);
+        StreamSource::<Order>::join(&mut self.desk.order, &mut self.route.order);
+        StreamSource::<Message>::join(&mut self.desk.message, &mut self.messages.sink);
+        StreamSource::<Alarm>::join(&mut self.desk.alarm, &mut self.alarms.sink);
+        StreamSource::<Nudge>::join(&mut self.desk.failure, &mut self.nudges.failure);
+        StreamSource::<Bits<QPS>>::join(&mut self.amend.flush, &mut self.nudges.flush);
+        self.desk.progress.ready.next = self.reports.sink.ready.val();
+        self.amend.progress.ready.next = self.reports.sink.ready.val();
+        self.reports.sink.valid.next = self.desk.progress.valid.val() | self.amend.progress.valid.val();
+        self.reports.sink.payload.next = self.desk.progress.payload.val();
+        if self.amend.progress.valid.val() {
+            self.reports.sink.payload.next = self.amend.progress.payload.val();
+        }
+
+        StreamSource::<Work>::link(&mut self.local, &mut self.locals.source);
+        StreamSource::<Bits<512>>::link(&mut self.local_units, &mut self.route.local);
+        StreamSource::<Message>::link(&mut self.message, &mut self.messages.source);
+        StreamSource::<Bits<512>>::link(&mut self.message_units, &mut self.route.message);
+        StreamSource::<Alarm>::link(&mut self.alarm, &mut self.alarms.source);
+        StreamSource::<Progress>::link(&mut self.progress, &mut self.reports.source);
+        StreamSource::<Nudge>::link(&mut self.nudge, &mut self.nudges.nudge);
+
+        self.busy.next = self.intake.busy.val()
+            | !self.desk.idle.val()
+            | self.amend.busy.val()
+            | self.route.busy.val()
+            | self.locals.source.valid.val()
+            | self.messages.source.valid.val()
+            | self.alarms.source.valid.val()
+            | self.reports.source.valid.val()
+            | self.nudges.busy.val();
+    }
+}

@@ -1,0 +1,146 @@
+//! What an admitted work leaves behind, and what it sends.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::WorkOp;
+
+use super::intake::Opening;
+use super::judge::Verdict;
+use super::route::Order;
+use super::rows::CursorRow;
+use crate::constant::number;
+use crate::host::work::Work;
+use crate::transport::records::{Alarm, Message, Nudge, Occasion, QUANTUM_BYTES, Sent};
+
+block! {
+    /// Moves the cursor on, as the verdict says. Logic only.
+    ///
+    /// - **Ports** `row`: with its cursor complete; `verdict`, `work`, `opening`, `packets`: as in [`Judge`](super::judge::Judge);
+    ///   `ticket`: of this work, if it is local; `colour`: to put into the message. `after`: the row afterwards; `message`,
+    ///   `alarm`, `entry`: with `verdict.message`, what is sent, and what is remembered of it if `begins`; `handed`: with
+    ///   `verdict.local`, what goes to the mover; `failure`: with `verdict.fails`, what is told; `order`: where the units go;
+    ///   `bytes`: that the job has to account for.
+    /// - **Latency** 0 cycles. **Reset** none.
+    pub struct Advance {
+        pub row: Signal<In, CursorRow>,
+        pub verdict: Signal<In, Verdict>,
+        pub work: Signal<In, Work>,
+        pub opening: Signal<In, Opening>,
+        pub packets: Signal<In, Bits<24>>,
+        pub ticket: Signal<In, Bits<48>>,
+        pub colour: Signal<In, Bit>,
+        pub after: Signal<Out, CursorRow>,
+        pub message: Signal<Out, Message>,
+        pub entry: Signal<Out, Sent>,
+        pub begins: Signal<Out, Bit>,
+        pub alarm: Signal<Out, Alarm>,
+        pub handed: Signal<Out, Work>,
+        pub order: Signal<Out, Order>,
+        pub failure: Signal<Out, Nudge>,
+        pub bytes: Signal<Out, Bits<32>>,
+        is_read: Signal<Local, Bit>,
+        is_new: Signal<Local, Bit>,
+        behind: Signal<Local, Bits<16>>,
+        end: Signal<Local, Bits<24>>,
+        lead: Signal<Local, Bits<24>>,
+        again: Signal<Local, Bit>,
+        skips: Signal<Local, Bits<32>>,
+        moved: Signal<Local, CursorRow>,
+        read: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        quantum: Constant<Bits<32>> = number(QUANTUM_BYTES),
+        failed: Constant<Bits<2>> = number(Occasion::Failure as u64),
+    }
+}
+
+impl Logic for Advance {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.is_read.next = self.work.val().opcode == self.read.val();
+        self.is_new.next = self.row.val().slot == self.row.val().head;
+        self.begins.next = self.verdict.val().message & self.is_new.val();
+        self.behind.next = self.row.val().index + bit_cast::<16, 4>(self.work.val().units);
+        self.end.next = self.row.val().psn + self.verdict.val().covers;
+        self.lead.next = self.row.val().frontier - self.end.val();
+        self.again.next = !self.lead.val().get_bit(23);
+        self.skips.next = (bit_cast::<32, 24>(self.row.val().sent) << 7) << self.work.val().path_mtu;
+
+        self.moved.next = self.row.val();
+        self.bytes.next = 0.into();
+        if self.verdict.val().message {
+            // A part that is not the last is a whole quantum.
+            self.bytes.next = self.quantum.val();
+            self.moved.next.started = true;
+            self.moved.next.psn = self.end.val();
+            self.moved.next.sent = self.row.val().sent + self.verdict.val().covers;
+            if self.verdict.val().finishes {
+                self.bytes.next = self.work.val().length - self.skips.val();
+                self.moved.next.index = self.behind.val();
+                self.moved.next.sent = 0.into();
+                self.moved.next.slot = self.row.val().slot + 1;
+            }
+            if !self.again.val() {
+                self.moved.next.frontier = self.end.val();
+            }
+            if self.is_new.val() {
+                self.moved.next.head = self.row.val().head + 1;
+                self.moved.next.head_index = self.behind.val();
+                self.moved.next.reads = self.row.val().reads + self.is_read.val();
+            }
+        }
+        if self.verdict.val().local {
+            self.moved.next.started = true;
+            self.moved.next.index = self.behind.val();
+            self.moved.next.head_index = self.behind.val();
+            self.moved.next.local_ticket = self.ticket.val();
+            if !self.verdict.val().status.any() {
+                self.bytes.next = self.work.val().length;
+            }
+        }
+        if self.verdict.val().fails {
+            self.moved.next.halted = true;
+        }
+        self.after.next = self.moved.val();
+
+        self.message.next.qpn = self.work.val().qpn;
+        self.message.next.pd = self.work.val().pd;
+        self.message.next.path_mtu = self.work.val().path_mtu;
+        self.message.next.is_read = self.is_read.val();
+        self.message.next.inline = self.work.val().inline;
+        self.message.next.units = self.work.val().units;
+        self.message.next.sge_count = self.work.val().sge_count;
+        self.message.next.length = self.work.val().length;
+        self.message.next.skips = self.skips.val();
+        self.message.next.packets = self.verdict.val().covers;
+        if self.is_read.val() {
+            self.message.next.packets = 1.into();
+        }
+        self.message.next.psn = self.row.val().psn;
+        self.message.next.remote = self.work.val().remote;
+        self.message.next.key = self.work.val().key;
+        self.message.next.slot = self.row.val().slot;
+        self.message.next.again = self.again.val();
+        self.message.next.colour = self.colour.val();
+
+        self.entry.next.psn = self.row.val().psn;
+        self.entry.next.packets = self.packets.val();
+        self.entry.next.index = self.work.val().index;
+        self.entry.next.opcode = self.work.val().opcode;
+        self.entry.next.signaled = self.work.val().signaled;
+        self.entry.next.length = self.work.val().length;
+        self.entry.next.address = self.opening.val().address;
+        self.entry.next.key = self.opening.val().key;
+        self.alarm.next.qpn = self.work.val().qpn;
+        self.alarm.next.timeout = self.work.val().timeout;
+
+        self.handed.next = self.work.val();
+        self.handed.next.status = self.verdict.val().status;
+        self.handed.next.vendor = self.verdict.val().vendor;
+        self.order.next.local = self.verdict.val().local & !self.verdict.val().status.any();
+        self.order.next.message = self.verdict.val().message;
+        self.order.next.units = self.work.val().units;
+        self.failure.next.occasion = self.failed.val();
+        self.failure.next.qpn = self.work.val().qpn;
+        self.failure.next.slot = self.row.val().slot;
+        self.failure.next.status = self.verdict.val().status;
+        self.failure.next.vendor = self.verdict.val().vendor;
+    }
+}

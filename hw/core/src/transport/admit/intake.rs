@@ -1,0 +1,122 @@
+//! Intake: a work is shown together with what its first unit says.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::wqe::BODY_AT;
+use stroma_abi::desc::{Sge, WorkOp};
+
+use crate::constant::number;
+use crate::host::work::Work;
+use crate::prim::fifo::Fifo;
+use crate::prim::reg::Reg;
+use crate::prim::skid::Skid;
+use crate::record;
+use crate::stream::{StreamSink, StreamSource};
+
+/// `2^LOG` units are held: those of two of the longest WQEs.
+const HELD_LOG: usize = 4;
+
+record! {
+    /// How the units of a work begin.
+    pub struct Opening {
+        /// It has units; of one without, the rest means nothing, nor of one whose entries are no such.
+        pub has_units: Bit,
+        /// Virtual address of its first scatter/gather entry.
+        pub address: Bits<64>,
+        /// `L_Key` of that.
+        pub key: Bits<32>,
+    }
+}
+
+block! {
+    /// Takes works and their units, and shows each work with its first entry before its units go on.
+    ///
+    /// - **Ports** `work`, `units`: works, and the units of those that have some; `shown`, `opening`: a work and how its
+    ///   units begin, always offered and taken together; `held`: the units, in their order; `busy`: something is inside.
+    /// - **Latency** 2 cycles. **Rate** a cycle for each unit, or one for a work without.
+    /// - **Backpressure** stalls `work` at 4 works, `units` at 16. `work.ready` is a register; `units.ready` is made of them.
+    /// - **Reset** empties it.
+    /// - **Limits** a work with units has 1 to 8.
+    pub struct Intake {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub work: StreamSink<Work>,
+        pub units: StreamSink<Bits<512>>,
+        pub shown: StreamSource<Work>,
+        pub opening: StreamSource<Opening>,
+        pub held: StreamSource<Bits<512>>,
+        pub busy: Signal<Out, Bit>,
+        cut: Skid<Work>,
+        works: Fifo<Work, 2>,
+        openings: Fifo<Opening, 2>,
+        queue: Fifo<Bits<512>, HELD_LOG>,
+        /// Units of the last work that have not come.
+        rest: Reg<Bits<4>>,
+        has_units: Signal<Local, Bit>,
+        may_enter: Signal<Local, Bit>,
+        takes_unit: Signal<Local, Bit>,
+        enters: Signal<Local, Bit>,
+        entry: Signal<Local, Bits<128>>,
+        gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
+        scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
+        write: Constant<Bits<8>> = number(WorkOp::Write as u64),
+        read: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        entry_at: Constant<Bits<10>> = number(BODY_AT * 8),
+        address_at: Constant<Bits<8>> = number(Sge::ADDRESS.offset()),
+        key_at: Constant<Bits<8>> = number(Sge::LOCAL_KEY.offset()),
+    }
+}
+
+impl Logic for Intake {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, cut, works, openings, queue);
+        dff_setup!(self, clock, rest);
+        self.cut.reset.next = self.reset.val();
+        self.works.reset.next = self.reset.val();
+        self.openings.reset.next = self.reset.val();
+        self.queue.reset.next = self.reset.val();
+        StreamSink::<Work>::link(&mut self.work, &mut self.cut.sink);
+
+        self.has_units.next = !self.cut.source.payload.val().ends
+            & !self.cut.source.payload.val().status.any()
+            & ((self.cut.source.payload.val().opcode == self.gather.val())
+                | (self.cut.source.payload.val().opcode == self.scatter.val())
+                | (self.cut.source.payload.val().opcode == self.write.val())
+                | (self.cut.source.payload.val().opcode == self.read.val()));
+        self.may_enter.next =
+            self.cut.source.valid.val() & self.works.sink.ready.val() & !self.rest.q.val().any();
+        self.takes_unit.next = self.queue.sink.ready.val()
+            & (self.rest.q.val().any() | (self.may_enter.val() & self.has_units.val()));
+        self.enters.next =
+            self.may_enter.val() & (!self.has_units.val() | (self.takes_unit.val() & self.units.valid.val()));
+
+        self.cut.source.ready.next = self.enters.val();
+        self.units.ready.next = self.takes_unit.val();
+        self.works.sink.valid.next = self.enters.val();
+        self.works.sink.payload.next = self.cut.source.payload.val();
+        self.entry.next = bit_cast::<128, 512>(self.units.payload.val() >> self.entry_at.val());
+        self.openings.sink.valid.next = self.enters.val();
+        self.openings.sink.payload.next.has_units = self.has_units.val();
+        self.openings.sink.payload.next.address =
+            bit_cast::<64, 128>(self.entry.val() >> self.address_at.val());
+        self.openings.sink.payload.next.key = bit_cast::<32, 128>(self.entry.val() >> self.key_at.val());
+        self.queue.sink.valid.next = self.takes_unit.val() & self.units.valid.val();
+        self.queue.sink.payload.next = self.units.payload.val();
+        if self.takes_unit.val() & self.units.valid.val() {
+            self.rest.d.next = self.rest.q.val() - 1;
+        }
+        if self.enters.val() & self.has_units.val() {
+            self.rest.d.next = self.cut.source.payload.val().units - 1;
+        }
+        StreamSource::<Work>::link(&mut self.shown, &mut self.works.source);
+        StreamSource::<Opening>::link(&mut self.opening, &mut self.openings.source);
+        StreamSource::<Bits<512>>::link(&mut self.held, &mut self.queue.source);
+        self.busy.next = self.cut.source.valid.val()
+            | self.works.source.valid.val()
+            | self.queue.source.valid.val()
+            | self.rest.q.val().any();
+        if self.reset.val() {
+            self.rest.d.next = 0.into();
+        }
+    }
+}

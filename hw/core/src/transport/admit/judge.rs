@@ -1,0 +1,171 @@
+//! What may become of a work.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::{Status, WorkOp};
+
+use super::intake::Opening;
+use super::rows::CursorRow;
+use crate::constant::number;
+use crate::host::parse::Defect;
+use crate::host::work::Work;
+use crate::record;
+use crate::transport::records::{OUTSTANDING_LOG, QUANTUM_BYTES, Sent};
+
+/// PSNs that the unacknowledged messages of a queue pair may take: with more, old and new could not be told apart.
+pub const PSN_WINDOW: u64 = 1 << 23;
+
+record! {
+    /// What becomes of a work; without any of the first four it is passed over, or tries again without waiting.
+    pub struct Verdict {
+        /// It goes to the mover, with `status` and `vendor`.
+        pub local: Bit,
+        /// It is sent, or a part of it.
+        pub message: Bit,
+        /// It waits for an answer of the peer.
+        pub blocked: Bit,
+        /// It is not what was sent under its index: the queue pair fails, with `status` and `vendor`.
+        pub fails: Bit,
+        /// It is a READ that waits for READs.
+        pub read_waits: Bit,
+        /// A `Status`.
+        pub status: Bits<8>,
+        /// Detail of an error, for people.
+        pub vendor: Bits<8>,
+        /// PSNs that are sent: the packets of a WRITE, the answers of a READ.
+        pub covers: Bits<24>,
+        /// They are the last of the message.
+        pub finishes: Bit,
+    }
+}
+
+block! {
+    /// Judges one work. Logic only.
+    ///
+    /// - **Ports** `row`, `resumes`, `pending`, `reads`: as [`CatchUp`](super::catch_up::CatchUp) gives them; `found`: the
+    ///   message it names; `work`, `opening`: the work, and how its units begin; `packets`: its packets; `local_ended`: the queue
+    ///   pair's last local work has ended; `bytes`: admitted in this job so far. `cursor`: the row with its cursor
+    ///   complete; `verdict`: what becomes of the work, nothing with `ends`.
+    /// - **Latency** 0 cycles. **Reset** none.
+    pub struct Judge {
+        pub row: Signal<In, CursorRow>,
+        pub resumes: Signal<In, Bit>,
+        pub pending: Signal<In, Bits<6>>,
+        pub reads: Signal<In, Bits<5>>,
+        pub found: Signal<In, Sent>,
+        pub work: Signal<In, Work>,
+        pub opening: Signal<In, Opening>,
+        pub packets: Signal<In, Bits<24>>,
+        pub local_ended: Signal<In, Bit>,
+        pub bytes: Signal<In, Bits<32>>,
+        pub cursor: Signal<Out, CursorRow>,
+        pub verdict: Signal<Out, Verdict>,
+        now: Signal<Local, CursorRow>,
+        is_mine: Signal<Local, Bit>,
+        is_stopped: Signal<Local, Bit>,
+        is_old: Signal<Local, Bit>,
+        is_read: Signal<Local, Bit>,
+        is_network: Signal<Local, Bit>,
+        is_hopeless: Signal<Local, Bit>,
+        agrees: Signal<Local, Bit>,
+        span: Signal<Local, Bits<25>>,
+        is_full: Signal<Local, Bit>,
+        read_waits: Signal<Local, Bit>,
+        is_spent: Signal<Local, Bit>,
+        left: Signal<Local, Bits<24>>,
+        share: Signal<Local, Bits<24>>,
+        outcome: Signal<Local, Verdict>,
+        nothing: Constant<Verdict> = Constant::new(Verdict::default()),
+        write: Constant<Bits<8>> = number(WorkOp::Write as u64),
+        read: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        flushed: Constant<Bits<8>> = number(Status::Flushed as u64),
+        malformed: Constant<Bits<8>> = number(Status::LocalQueuePair as u64),
+        overwritten: Constant<Bits<8>> = number(Defect::Index as u64),
+        no_read: Constant<Bits<8>> = number(Defect::OpCode as u64),
+        most: Constant<Bits<6>> = number(1_u64 << OUTSTANDING_LOG),
+        window: Constant<Bits<25>> = number(PSN_WINDOW),
+        quantum: Constant<Bits<32>> = number(QUANTUM_BYTES),
+        /// In packets of 128 bytes, which code 0 would be of.
+        quantum_packets: Constant<Bits<24>> = number(QUANTUM_BYTES / 128),
+    }
+}
+
+impl Logic for Judge {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.now.next = self.row.val();
+        if self.resumes.val() {
+            self.now.next.index = self.found.val().index;
+            self.now.next.psn = self.found.val().psn;
+        }
+        self.cursor.next = self.now.val();
+        self.is_mine.next = !self.work.val().ends & (self.now.val().index == self.work.val().index);
+        self.is_stopped.next = self.row.val().stopped | self.row.val().halted;
+        self.is_old.next = self.row.val().slot != self.row.val().head;
+        self.is_read.next = self.work.val().opcode == self.read.val();
+        self.is_network.next = !self.work.val().status.any()
+            & (self.is_read.val() | (self.work.val().opcode == self.write.val()));
+        self.is_hopeless.next = self.is_read.val() & !self.work.val().reads_out.any();
+        self.agrees.next = self.is_network.val()
+            & (self.found.val().index == self.work.val().index)
+            & (self.found.val().opcode == self.work.val().opcode)
+            & (self.found.val().length == self.work.val().length)
+            & (!self.is_read.val()
+                | ((self.found.val().address == self.opening.val().address)
+                    & (self.found.val().key == self.opening.val().key)));
+        // At the head the oldest message is looked at: all PSNs from its first on are in flight.
+        self.span.next = bit_cast::<25, 24>(self.now.val().psn - self.found.val().psn)
+            + bit_cast::<25, 24>(self.packets.val());
+        self.is_full.next = (self.pending.val() == self.most.val())
+            | (self.pending.val().any() & (self.span.val() > self.window.val()));
+        self.read_waits.next = self.is_read.val() & (self.reads.val() >= self.work.val().reads_out);
+        self.is_spent.next = self.bytes.val() >= self.quantum.val();
+
+        self.left.next = self.packets.val() - self.row.val().sent;
+        self.share.next = self.quantum_packets.val() >> self.work.val().path_mtu;
+        self.outcome.next = self.nothing.val();
+        self.outcome.next.status = self.work.val().status;
+        self.outcome.next.vendor = self.work.val().vendor;
+        self.outcome.next.covers = self.left.val();
+        self.outcome.next.finishes = true;
+        if !self.is_read.val() & (self.left.val() > self.share.val()) {
+            self.outcome.next.covers = self.share.val();
+            self.outcome.next.finishes = false;
+        }
+
+        if self.is_mine.val() {
+            if self.is_old.val() & !self.is_stopped.val() {
+                if self.agrees.val() {
+                    self.outcome.next.message = !self.is_spent.val();
+                } else if self.work.val().status == self.flushed.val() {
+                    // The queue pair is in error, and the news has not come here yet.
+                    self.outcome.next.blocked = true;
+                } else {
+                    self.outcome.next.fails = true;
+                    if !self.work.val().status.any() {
+                        self.outcome.next.status = self.malformed.val();
+                        self.outcome.next.vendor = self.overwritten.val();
+                    }
+                }
+            } else if self.is_network.val() & !self.is_stopped.val() & !self.is_hopeless.val() {
+                self.outcome.next.blocked = self.is_full.val() | self.read_waits.val();
+                self.outcome.next.read_waits = self.read_waits.val();
+                self.outcome.next.message = !self.is_full.val()
+                    & !self.read_waits.val()
+                    & self.local_ended.val()
+                    & !self.is_spent.val();
+            } else {
+                self.outcome.next.local = !self.pending.val().any();
+                self.outcome.next.blocked = self.pending.val().any();
+                if self.is_network.val() {
+                    self.outcome.next.status = self.malformed.val();
+                    self.outcome.next.vendor = self.no_read.val();
+                    if self.is_stopped.val() {
+                        self.outcome.next.status = self.flushed.val();
+                        self.outcome.next.vendor = 0.into();
+                    }
+                }
+            }
+        }
+        self.verdict.next = self.outcome.val();
+    }
+}

@@ -1,0 +1,265 @@
+//! The desk in plain Rust: messages and packets are counted without end, and cut to their width when they are told.
+
+pub mod queue;
+
+use std::collections::BTreeMap;
+
+use rust_hdl::prelude::Bits;
+use stroma_abi::desc::{Status, WorkOp};
+
+use queue::{Queue, back_from, entry, low, op, psn, slot, units, work_index};
+pub use queue::{has_units, packets};
+
+use super::judge::PSN_WINDOW;
+use crate::host::parse::Defect;
+use crate::host::work::{QpChange, Work};
+use crate::transport::records::{
+    AckedRow, Alarm, Message, Nudge, OUTSTANDING_LOG, Occasion, Progress, QUANTUM_BYTES, Rewind, Sent,
+    SentRow,
+};
+
+/// All that may come of one thing.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// To the mover; its units go along.
+    pub local: Option<(Work, bool)>,
+    /// To be sent, without colour; its units go along.
+    pub message: Option<Message>,
+    /// The timer.
+    pub alarm: Option<Alarm>,
+    /// To the scheduler.
+    pub progress: Option<Progress>,
+    /// Failure or flush.
+    pub nudge: Option<Nudge>,
+    /// Row to be stored.
+    pub sent: Option<(u64, SentRow)>,
+    /// Entry to be stored.
+    pub entry: Option<(u64, Sent)>,
+    /// A READ waits for READs.
+    pub read_waits: bool,
+}
+
+/// The desk.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// By number.
+    pub queues: BTreeMap<u64, Queue>,
+    issued: u64,
+    bytes: u64,
+    blocked: bool,
+    follows: bool,
+    owner: u64,
+}
+
+impl Model {
+    /// A work, with its first unit if it has any.
+    ///
+    /// # Panics
+    /// If it has units and none is given.
+    pub fn work(&mut self, work: &Work, first: Option<&Bits<512>>, acked: AckedRow, ended: u64) -> Outcome {
+        let qpn = u64::from(work.qpn);
+        let mut queue = self.queues.get(&qpn).cloned().unwrap_or_default();
+        let mut outcome = Outcome::default();
+        if !queue.started {
+            queue.psn = u64::from(work.send_psn);
+            queue.frontier = queue.psn;
+        }
+        let tail = back_from(queue.head, u64::from(acked.tail), 6);
+        queue.messages.retain(|number, _| *number >= tail);
+        if self.follows || (queue.slot < tail && tail == queue.head) {
+            if self.follows {
+                queue.head_index = work_index(work);
+            }
+            (queue.index, queue.psn, queue.sent, queue.slot) =
+                (queue.head_index, queue.frontier, 0, queue.head);
+        } else if queue.slot < tail {
+            let (psn, entry) = &queue.messages[&tail];
+            let index = low(u64::from(entry.index));
+            (queue.index, queue.psn, queue.sent, queue.slot) = (index, *psn, 0, tail);
+        }
+        self.follows = false;
+        self.owner = qpn;
+        if work.ends {
+            self.issued += 1;
+            outcome.local = Some((*work, false));
+            outcome.progress = Some(Progress {
+                qpn: work.qpn,
+                next_index: u64::from(queue.index).into(),
+                rewinds: false,
+                blocked: self.blocked,
+                bytes: self.bytes.min(u64::from(u32::MAX)).into(),
+            });
+            (self.bytes, self.blocked) = (0, false);
+        } else if work_index(work) == queue.index {
+            self.judge(&mut queue, work, first, tail, acked, ended, &mut outcome);
+        }
+        self.queues.insert(qpn, queue);
+        outcome
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all that a judgement looks at")]
+    fn judge(
+        &mut self,
+        queue: &mut Queue,
+        work: &Work,
+        first: Option<&Bits<512>>,
+        tail: u64,
+        acked: AckedRow,
+        ended: u64,
+        outcome: &mut Outcome,
+    ) {
+        let status = u64::from(work.status);
+        let is_read = op(work) == Some(WorkOp::Read);
+        let is_network = status == 0 && (is_read || op(work) == Some(WorkOp::Write));
+        let is_stopped = queue.stopped || queue.halted;
+        let is_spent = self.bytes >= QUANTUM_BYTES as u64;
+        let (reads_out, pending) = (u64::from(work.reads_out), queue.head - tail);
+        if queue.slot < queue.head && !is_stopped {
+            let agrees = is_network && {
+                let sent = &queue.messages[&queue.slot].1;
+                let entry = entry(queue, work, first);
+                (sent.index, sent.opcode, sent.length) == (entry.index, entry.opcode, entry.length)
+                    && (!is_read || (sent.address, sent.key) == (entry.address, entry.key))
+            };
+            if agrees {
+                if !is_spent {
+                    self.send(queue, work, first, outcome);
+                }
+            } else if status == Status::Flushed as u64 {
+                self.blocked = true;
+            } else {
+                let own = (u64::from(work.status), u64::from(work.vendor));
+                let (status, vendor) =
+                    if status == 0 { (Status::LocalQueuePair as u64, Defect::Index as u64) } else { own };
+                queue.halted = true;
+                outcome.nudge = Some(Nudge {
+                    occasion: (Occasion::Failure as u64).into(),
+                    qpn: work.qpn,
+                    slot: slot(queue.slot),
+                    status: status.into(),
+                    vendor: vendor.into(),
+                });
+            }
+        } else if is_network && !is_stopped && !(is_read && reads_out == 0) {
+            let reads = queue.reads - back_from(queue.reads, u64::from(acked.reads), 5);
+            let oldest = queue.messages.values().next().map_or(queue.psn, |(psn, _)| *psn);
+            outcome.read_waits = is_read && reads >= reads_out;
+            let is_full = pending == 1 << OUTSTANDING_LOG || queue.psn + packets(work) - oldest > PSN_WINDOW;
+            if is_full || outcome.read_waits {
+                self.blocked = true;
+            } else if ended >= queue.local_ticket && !is_spent {
+                self.send(queue, work, first, outcome);
+            }
+        } else if pending > 0 {
+            self.blocked = true;
+        } else {
+            self.issued += 1;
+            let mut local = *work;
+            if is_network {
+                let (status, vendor) = if is_stopped {
+                    (Status::Flushed as u64, 0)
+                } else {
+                    (Status::LocalQueuePair as u64, Defect::OpCode as u64)
+                };
+                (local.status, local.vendor) = (status.into(), vendor.into());
+            }
+            let goes = u64::from(local.status) == 0;
+            if goes {
+                self.bytes += u64::from(work.length);
+            }
+            self.follows = status != 0;
+            queue.started = true;
+            queue.index = queue.index.wrapping_add(units(work));
+            queue.head_index = queue.index;
+            queue.local_ticket = self.issued;
+            outcome.local = Some((local, goes && has_units(work)));
+        }
+    }
+
+    /// Sends a message, or as much of it as a visit may.
+    fn send(&mut self, queue: &mut Queue, work: &Work, first: Option<&Bits<512>>, outcome: &mut Outcome) {
+        let is_read = op(work) == Some(WorkOp::Read);
+        let mtu = 128 << u64::from(work.path_mtu);
+        let left = packets(work) - queue.sent;
+        let covers = if is_read { left } else { left.min(QUANTUM_BYTES as u64 / mtu) };
+        queue.started = true;
+        if queue.slot == queue.head {
+            let entry = entry(queue, work, first);
+            queue.messages.insert(queue.slot, (queue.psn, entry));
+            outcome.entry = Some(((u64::from(work.qpn) << 5) | (queue.slot % 32), entry));
+            queue.head += 1;
+            queue.head_index = queue.index.wrapping_add(units(work));
+            queue.reads += u64::from(is_read);
+        }
+        let skips = queue.sent * mtu;
+        self.bytes += (u64::from(work.length) - skips).min(if is_read { u64::MAX } else { covers * mtu });
+        outcome.message = Some(Message {
+            qpn: work.qpn,
+            pd: work.pd,
+            path_mtu: work.path_mtu,
+            is_read,
+            inline: work.inline,
+            units: work.units,
+            sge_count: work.sge_count,
+            length: work.length,
+            skips: skips.into(),
+            packets: if is_read { 1 } else { covers }.into(),
+            psn: psn(queue.psn),
+            remote: work.remote,
+            key: work.key,
+            slot: slot(queue.slot),
+            again: queue.psn + covers <= queue.frontier,
+            colour: false,
+        });
+        outcome.alarm = Some(Alarm { qpn: work.qpn, timeout: work.timeout });
+        queue.psn += covers;
+        queue.sent += covers;
+        queue.frontier = queue.frontier.max(queue.psn);
+        if queue.sent == packets(work) {
+            (queue.sent, queue.slot) = (0, queue.slot + 1);
+            queue.index = queue.index.wrapping_add(units(work));
+        }
+        let row = SentRow { head: slot(queue.head), frontier: psn(queue.frontier) };
+        outcome.sent = Some((u64::from(work.qpn), row));
+    }
+
+    /// The peer, or its silence, asks for packets again.
+    pub fn rewind(&mut self, rewind: &Rewind) -> Outcome {
+        let mut outcome = Outcome::default();
+        let qpn = u64::from(rewind.qpn);
+        let Some(queue) = self.queues.get_mut(&qpn) else { return outcome };
+        if !queue.started || queue.stopped || queue.halted {
+            return outcome;
+        }
+        queue.index = low(u64::from(rewind.index));
+        queue.slot = back_from(queue.head, u64::from(rewind.slot), 6);
+        queue.psn = back_from(queue.frontier, u64::from(rewind.psn), 24);
+        queue.sent = u64::from(rewind.skips);
+        self.blocked &= self.owner != qpn;
+        outcome.progress = Some(Progress {
+            qpn: rewind.qpn,
+            next_index: rewind.index,
+            rewinds: true,
+            ..Progress::default()
+        });
+        outcome
+    }
+
+    /// A queue pair has changed.
+    pub fn change(&mut self, change: &QpChange) -> Outcome {
+        let mut outcome = Outcome::default();
+        let qpn = u64::from(change.qpn);
+        let queue = self.queues.entry(qpn).or_default();
+        if change.resets {
+            *queue = Queue::default();
+            outcome.sent = Some((qpn, SentRow::default()));
+            self.blocked &= self.owner != qpn;
+            self.follows &= self.owner != qpn;
+        } else if change.stops && !queue.stopped {
+            queue.stopped = true;
+            let occasion = (Occasion::Flush as u64).into();
+            outcome.nudge = Some(Nudge { occasion, qpn: change.qpn, ..Nudge::default() });
+        }
+        outcome
+    }
+}

@@ -1,0 +1,218 @@
+//! Schedulers, peers and applications of all queue pairs, at random.
+
+use std::collections::BTreeMap;
+
+use stroma_abi::desc::{Status, WorkOp};
+use stroma_verilate::SplitMix64;
+
+use crate::testing::noise;
+use crate::transport::admit::rig::{Case, Rig};
+use crate::transport::records::{AckedRow, Rewind};
+
+/// A queue pair as its neighbours see it.
+struct Pair {
+    path_mtu: u64,
+    send_psn: u64,
+    reads_out: u64,
+    /// What is in the send queue, and units from there to the next.
+    requests: BTreeMap<u16, (Case, u16)>,
+    next: u16,
+    in_job: bool,
+    waits: bool,
+    /// Messages that are over, and READs among them, as the peer has answered.
+    over: u64,
+    reads_over: u64,
+    is_stopping: bool,
+}
+
+impl Pair {
+    fn new(rng: &mut SplitMix64) -> Self {
+        Self {
+            path_mtu: 1 + rng.below(5),
+            // Near the wrap, mostly.
+            send_psn: if rng.below(3) == 0 { rng.below(1 << 24) } else { 0xff_ffff - rng.below(64) },
+            reads_out: rng.below(7),
+            requests: BTreeMap::new(),
+            next: 0,
+            in_job: false,
+            waits: false,
+            over: 0,
+            reads_over: 0,
+            is_stopping: false,
+        }
+    }
+
+    fn request(&mut self, rng: &mut SplitMix64, qpn: u64, index: u16) -> (Case, u16) {
+        let (path_mtu, send_psn, reads_out) = (self.path_mtu, self.send_psn, self.reads_out);
+        let make = || {
+            let op = match rng.below(16) {
+                0 => WorkOp::Nop,
+                1 => WorkOp::Gather,
+                2 => WorkOp::Scatter,
+                3..7 => WorkOp::Read,
+                _ => WorkOp::Write,
+            };
+            let mtu = 128 << path_mtu;
+            let length = match rng.below(24) {
+                0 => 0,
+                1 => 1 << 31,
+                2 | 3 => rng.below(1 << 18),
+                4 => (1 << 16) + rng.below(2),
+                5 => rng.below(1 << 31),
+                6..12 => (1 + rng.below(5)) * mtu + rng.below(3) - 1,
+                _ => 1 + rng.below(3000),
+            };
+            // What does not end in its life keeps all behind it waiting.
+            let length =
+                if op == WorkOp::Write && length > 1 << 20 && rng.below(4) != 0 { 70_000 } else { length };
+            let units = 1 + rng.below(8) * rng.below(2) * rng.below(2);
+            let mut case = Case::new(op, qpn, index.into(), length);
+            case.units = vec![noise(rng)];
+            let case = case.with(|work| {
+                work.units = units.into();
+                work.path_mtu = path_mtu.into();
+                work.send_psn = send_psn.into();
+                work.reads_out = reads_out.into();
+            });
+            let count = u16::try_from(units).expect("small");
+            match rng.below(40) {
+                0 => (case.status(Status::LocalQueuePair), 1 + u16::try_from(rng.below(8)).expect("small")),
+                1 => (case.status(Status::General), 1 + u16::try_from(rng.below(8)).expect("small")),
+                2 => (case.status(Status::LocalProtection), count),
+                3 => (case.status(Status::Flushed), 1),
+                _ => (case, count),
+            }
+        };
+        self.requests.entry(index).or_insert_with(make).clone()
+    }
+}
+
+pub(super) struct Peers {
+    rng: SplitMix64,
+    pairs: Vec<Pair>,
+    heard: usize,
+}
+
+impl Peers {
+    pub(super) fn new(seed: u64, count: usize) -> Self {
+        let mut rng = SplitMix64::new(seed);
+        let pairs = (0..count).map(|_| Pair::new(&mut rng)).collect();
+        Self { rng, pairs, heard: 0 }
+    }
+
+    pub(super) fn step(&mut self, rig: &mut Rig) {
+        let qpn = self.rng.below(self.pairs.len() as u64);
+        let row = match self.rng.below(40) {
+            0..8 => self.job(rig, qpn),
+            8..16 => self.answer(rig, qpn),
+            16..18 => self.rewind(rig, qpn),
+            18 => self.stop(rig, qpn),
+            19 => self.begin_anew(rig, qpn),
+            _ => None,
+        };
+        rig.ended = (rig.ended + self.rng.below(4) / 3).min(rig.seen.local.len() as u64);
+        rig.step_with(row.map(|row| (qpn, row)));
+        for progress in &rig.seen.progress[self.heard..] {
+            let pair = &mut self.pairs[progress.qpn.index()];
+            pair.next = u16::try_from(progress.next_index.index()).expect("16 bits");
+            pair.in_job &= progress.rewinds;
+            pair.waits = progress.blocked;
+        }
+        self.heard = rig.seen.progress.len();
+    }
+
+    /// Fetches some requests; seldom where nothing can go, or from the wrong place, or what was overwritten.
+    fn job(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
+        let (pair, rng) = (&mut self.pairs[usize::try_from(qpn).expect("small")], &mut self.rng);
+        if pair.in_job || (pair.waits && rng.below(8) != 0) || !rig.is_calm(qpn) {
+            return None;
+        }
+        pair.in_job = true;
+        let mut index = pair.next.wrapping_sub(u16::from(rng.below(40) == 0));
+        for _ in 0..rng.below(6) {
+            let (mut case, count) = pair.request(rng, qpn, index);
+            if rng.below(60) == 0 {
+                case = match rng.below(4) {
+                    0 => case.with(|work| work.length = work.length ^ 1),
+                    1 => case.with(|work| work.opcode = (WorkOp::Nop as u64).into()),
+                    2 => case.status(Status::Flushed),
+                    _ => Case { units: case.units.iter().map(|unit| *unit ^ (*unit >> 1)).collect(), ..case },
+                };
+            }
+            let status = u64::from(case.work.status);
+            rig.send(case);
+            index = index.wrapping_add(count);
+            if [Status::LocalQueuePair as u64, Status::General as u64].contains(&status) && rng.below(2) == 0
+            {
+                break;
+            }
+        }
+        let (send_psn, reads_out) = (pair.send_psn, pair.reads_out);
+        rig.send(Case::end(qpn, index.into()).with(|work| {
+            work.send_psn = send_psn.into();
+            work.reads_out = reads_out.into();
+        }));
+        None
+    }
+
+    /// The peer answers, or the answer is written down.
+    fn answer(&mut self, rig: &Rig, qpn: u64) -> Option<AckedRow> {
+        let (pair, rng) = (&mut self.pairs[usize::try_from(qpn).expect("small")], &mut self.rng);
+        let queue = rig.model.queues.get(&qpn).filter(|_| !rig.is_changing())?;
+        if queue.stopped {
+            (pair.over, pair.reads_over) = (queue.head, queue.reads);
+        }
+        // A rewind is never far behind the answers.
+        if !rig.is_calm(qpn) && rng.below(4) != 0 {
+            return None;
+        }
+        while let Some((psn, entry)) = queue.messages.get(&pair.over)
+            && psn + u64::from(entry.packets) <= queue.frontier
+            && rng.below(4) != 0
+        {
+            pair.over += 1;
+            pair.reads_over += u64::from(u64::from(entry.opcode) == WorkOp::Read as u64);
+        }
+        pair.waits = false;
+        (rng.below(2) == 0)
+            .then(|| AckedRow { tail: (pair.over % 64).into(), reads: (pair.reads_over % 32).into() })
+    }
+
+    fn rewind(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
+        let (pair, rng) = (&self.pairs[usize::try_from(qpn).expect("small")], &mut self.rng);
+        let queue = rig.model.queues.get(&qpn).filter(|_| !rig.is_changing())?;
+        let (psn, entry) = queue.messages.get(&pair.over)?;
+        let most = (u64::from(entry.packets) - 1).min(queue.frontier - psn);
+        let skips = if rng.below(2) == 0 { 0 } else { rng.below(most + 1) };
+        rig.rewind(Rewind {
+            qpn: qpn.into(),
+            index: entry.index,
+            slot: (pair.over % 64).into(),
+            psn: ((psn + skips) & 0xff_ffff).into(),
+            skips: skips.into(),
+        });
+        None
+    }
+
+    fn stop(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
+        let pair = &mut self.pairs[usize::try_from(qpn).expect("small")];
+        let is_halted = rig.model.queues.get(&qpn).is_some_and(|queue| queue.halted);
+        if is_halted || self.rng.below(20) == 0 {
+            pair.is_stopping = true;
+            rig.change(qpn, false, self.rng.below(8) != 0);
+        }
+        None
+    }
+
+    /// The queue pair is reset, when nothing of it is under way.
+    fn begin_anew(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
+        let pair = &mut self.pairs[usize::try_from(qpn).expect("small")];
+        let is_over = rig.model.queues.get(&qpn).is_none_or(|queue| pair.over == queue.head);
+        if pair.in_job || !pair.is_stopping || !is_over || !rig.is_calm(qpn) {
+            return None;
+        }
+        *pair = Pair::new(&mut self.rng);
+        rig.change(qpn, true, false);
+        Some(AckedRow::default())
+    }
+}

@@ -1,0 +1,120 @@
+//! What an arrival is, for whoever takes answers.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::Status;
+use stroma_abi::wire::{Aeth, NakCode, Syndrome, opcode};
+
+use crate::constant::number;
+use crate::record;
+use crate::transport::records::{Arrival, Occasion};
+
+record! {
+    /// What an arrival is; nothing of all this, and it is thrown away.
+    pub struct Kind {
+        /// Any of the next four, which answer.
+        pub answers: Bit,
+        /// All up to its PSN has arrived.
+        pub acknowledges: Bit,
+        /// The peer misses its PSN.
+        pub repeats: Bit,
+        /// The peer refuses its PSN, for `status`.
+        pub refuses: Bit,
+        /// Data of a READ.
+        pub brings: Bit,
+        /// Those data are the last.
+        pub ends: Bit,
+        /// No answer came in time.
+        pub expires: Bit,
+        /// All is given up.
+        pub flushes: Bit,
+        /// One message cannot be sent, for `status`.
+        pub breaks: Bit,
+        /// A `Status`.
+        pub status: Bits<8>,
+    }
+}
+
+block! {
+    /// Sorts arrivals by op-code, syndrome and occasion. Logic only.
+    ///
+    /// Acknowledgements with an RNR or a reserved syndrome, and op-codes that answer no WRITE or READ, are nothing.
+    ///
+    /// - **Ports** `arrival`; `kind`: what it is.
+    /// - **Latency** 0 cycles. **Reset** none.
+    pub struct Sort {
+        pub arrival: Signal<In, Arrival>,
+        pub kind: Signal<Out, Kind>,
+        is_packet: Signal<Local, Bit>,
+        is_acknowledgement: Signal<Local, Bit>,
+        is_refusal: Signal<Local, Bit>,
+        is_final: Signal<Local, Bit>,
+        brings: Signal<Local, Bit>,
+        syndrome: Signal<Local, Bits<8>>,
+        meaning: Signal<Local, Bits<8>>,
+        code: Signal<Local, Bits<8>>,
+        syndrome_at: Constant<Bits<5>> = number(Aeth::SYNDROME.low_bit(Aeth::LEN)),
+        detail_bits: Constant<Bits<4>> = number(Aeth::DETAIL.width),
+        detail: Constant<Bits<8>> = number((1_u64 << Aeth::DETAIL.width) - 1),
+        ack: Constant<Bits<8>> = number(Syndrome::Ack { credits: 0 }.encode() >> Aeth::DETAIL.width),
+        nak: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::PsnSequence).encode() >> Aeth::DETAIL.width),
+        codes: Constant<Bits<8>> = number(NakCode::ALL.len()),
+        sequence: Constant<Bits<8>> = number(NakCode::PsnSequence as u8),
+        access: Constant<Bits<8>> = number(NakCode::RemoteAccess as u8),
+        operational: Constant<Bits<8>> = number(NakCode::RemoteOperational as u8),
+        remote_invalid: Constant<Bits<8>> = number(Status::RemoteInvalid as u8),
+        remote_access: Constant<Bits<8>> = number(Status::RemoteAccess as u8),
+        remote_operation: Constant<Bits<8>> = number(Status::RemoteOperation as u8),
+        acknowledgement: Constant<Bits<8>> = number(opcode::RC_ACKNOWLEDGE.code),
+        first: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_FIRST.code),
+        middle: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_MIDDLE.code),
+        last: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_LAST.code),
+        only: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_ONLY.code),
+        packet: Constant<Bits<2>> = number(Occasion::Packet as u8),
+        timeout: Constant<Bits<2>> = number(Occasion::Timeout as u8),
+        flush: Constant<Bits<2>> = number(Occasion::Flush as u8),
+        failure: Constant<Bits<2>> = number(Occasion::Failure as u8),
+    }
+}
+
+impl Logic for Sort {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.is_packet.next = self.arrival.val().occasion == self.packet.val();
+        self.syndrome.next = bit_cast::<8, 32>(self.arrival.val().aeth >> self.syndrome_at.val());
+        self.meaning.next = self.syndrome.val() >> self.detail_bits.val();
+        self.code.next = self.syndrome.val() & self.detail.val();
+        self.is_acknowledgement.next =
+            self.is_packet.val() & (self.arrival.val().op == self.acknowledgement.val());
+        self.is_refusal.next = self.is_acknowledgement.val()
+            & (self.meaning.val() == self.nak.val())
+            & (self.code.val() < self.codes.val());
+        self.is_final.next =
+            (self.arrival.val().op == self.last.val()) | (self.arrival.val().op == self.only.val());
+        self.brings.next = self.is_packet.val()
+            & ((self.arrival.val().op == self.first.val())
+                | (self.arrival.val().op == self.middle.val())
+                | self.is_final.val());
+
+        self.kind.next.acknowledges = self.is_acknowledgement.val() & (self.meaning.val() == self.ack.val());
+        self.kind.next.repeats = self.is_refusal.val() & (self.code.val() == self.sequence.val());
+        self.kind.next.refuses = self.is_refusal.val() & (self.code.val() != self.sequence.val());
+        self.kind.next.brings = self.brings.val();
+        self.kind.next.ends = self.brings.val() & self.is_final.val();
+        self.kind.next.answers = self.brings.val()
+            | self.is_refusal.val()
+            | (self.is_acknowledgement.val() & (self.meaning.val() == self.ack.val()));
+        self.kind.next.expires = self.arrival.val().occasion == self.timeout.val();
+        self.kind.next.flushes = self.arrival.val().occasion == self.flush.val();
+        self.kind.next.breaks = self.arrival.val().occasion == self.failure.val();
+        self.kind.next.status = self.remote_invalid.val();
+        if self.code.val() == self.access.val() {
+            self.kind.next.status = self.remote_access.val();
+        }
+        if self.code.val() == self.operational.val() {
+            self.kind.next.status = self.remote_operation.val();
+        }
+        if !self.is_packet.val() {
+            self.kind.next.status = self.arrival.val().status;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Arrivals and messages, by what they are.
+
+use stroma_abi::desc::WorkOp;
+use stroma_abi::wire::{Opcode, Syndrome, opcode};
+
+use super::Rig;
+use crate::transport::complete::model::mtu;
+use crate::transport::records::{Arrival, Occasion, Sent};
+
+impl Rig {
+    /// An arrival of this kind, without anything else.
+    pub(in crate::transport::complete) fn nudge(&self, qpn: usize, occasion: Occasion) -> Arrival {
+        let (path_mtu, timeout, retry) = self.settings[qpn];
+        Arrival {
+            occasion: (occasion as u64).into(),
+            qpn: (qpn as u64).into(),
+            pd: (qpn as u64 + 0x1230).into(),
+            path_mtu: path_mtu.into(),
+            cq: (qpn as u64 + 0x77_0000).into(),
+            timeout: timeout.into(),
+            retry: retry.into(),
+            colour: qpn % 2 == 1,
+            ..Arrival::default()
+        }
+    }
+
+    /// An acknowledgement.
+    pub(in crate::transport::complete) fn acknowledge(
+        &self,
+        qpn: usize,
+        psn: u64,
+        syndrome: Syndrome,
+    ) -> Arrival {
+        Arrival {
+            op: u64::from(opcode::RC_ACKNOWLEDGE.code).into(),
+            psn: (psn & 0xff_ffff).into(),
+            aeth: (u64::from(syndrome.encode()) << 24 | 0x12_3456).into(),
+            ..self.nudge(qpn, Occasion::Packet)
+        }
+    }
+
+    /// Data of a READ.
+    pub(in crate::transport::complete) fn data(
+        &self,
+        qpn: usize,
+        psn: u64,
+        op: Opcode,
+        length: u64,
+    ) -> Arrival {
+        Arrival {
+            op: u64::from(op.code).into(),
+            psn: (psn & 0xff_ffff).into(),
+            payload_len: length.into(),
+            ..self.nudge(qpn, Occasion::Packet)
+        }
+    }
+
+    /// A message of this length for the end of the queue, after all that was sent.
+    pub(in crate::transport::complete) fn message(
+        &self,
+        qpn: usize,
+        op: WorkOp,
+        length: u64,
+        psn: u64,
+    ) -> Sent {
+        let packets = length.div_ceil(mtu(self.settings[qpn].0.into())).max(1);
+        let place = u64::from(self.sent[qpn].head) + 64 * qpn as u64;
+        Sent {
+            psn: (psn & 0xff_ffff).into(),
+            packets: packets.into(),
+            index: (0x5000 + place).into(),
+            opcode: (op as u64).into(),
+            signaled: true,
+            length: length.into(),
+            address: ((0xffff_0000_0000 + place) << 16).into(),
+            key: (0x8000_0000 + place).into(),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! How an arrival stands to the first message that is not over.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::WorkOp;
+
+use super::MTU_LOG;
+use super::kind::Kind;
+use super::measure::Measures;
+use super::rows::Answered;
+use crate::constant::number;
+use crate::record;
+use crate::transport::records::{Arrival, Sent};
+
+record! {
+    /// At most one of these, `is_read` apart; none: nothing comes of the arrival.
+    pub struct Standing {
+        /// The message is a READ.
+        pub is_read: Bit,
+        /// It is a WRITE, and the answer ends it.
+        pub is_over: Bit,
+        /// Something behind it was answered, so that its own answer is lost.
+        pub is_missing: Bit,
+        /// The answer is for it: an acknowledgement,
+        pub is_acknowledged: Bit,
+        /// the wish for the rest of it,
+        pub is_wanted: Bit,
+        /// a refusal,
+        pub is_refused: Bit,
+        /// its next data,
+        pub is_brought: Bit,
+        /// or data that it has not asked for.
+        pub is_wrong: Bit,
+        /// Its answer is overdue.
+        pub is_late: Bit,
+        /// The timer ran out while all that was sent was answered.
+        pub is_waiting: Bit,
+        /// It is given up, but not for its own sake.
+        pub is_flushed: Bit,
+        /// It cannot be sent.
+        pub is_broken: Bit,
+    }
+}
+
+block! {
+    /// Compares. Logic only.
+    ///
+    /// - **Ports** `kind`, `arrival`: what came; `row`, `outstanding`: of its queue pair, how far it is answered and how many
+    ///   messages are not over; `entry`, `measures`: of the first of those; `standing`.
+    /// - **Latency** 0 cycles. **Reset** none.
+    pub struct Stand {
+        pub kind: Signal<In, Kind>,
+        pub arrival: Signal<In, Arrival>,
+        pub row: Signal<In, Answered>,
+        pub outstanding: Signal<In, Bits<6>>,
+        pub entry: Signal<In, Sent>,
+        pub measures: Signal<In, Measures>,
+        pub standing: Signal<Out, Standing>,
+        is_alive: Signal<Local, Bit>,
+        answers: Signal<Local, Bit>,
+        expires: Signal<Local, Bit>,
+        breaks: Signal<Local, Bit>,
+        is_named: Signal<Local, Bit>,
+        is_read: Signal<Local, Bit>,
+        is_over: Signal<Local, Bit>,
+        is_missing: Signal<Local, Bit>,
+        is_reached: Signal<Local, Bit>,
+        is_last: Signal<Local, Bit>,
+        is_right: Signal<Local, Bit>,
+        expected: Signal<Local, Bits<32>>,
+        read: Constant<Bits<8>> = number(WorkOp::Read as u8),
+        smallest: Constant<Bits<32>> = number(1_u64 << MTU_LOG),
+    }
+}
+
+impl Logic for Stand {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.is_alive.next = !self.row.val().failed & self.outstanding.val().any();
+        self.answers.next = self.kind.val().answers & self.is_alive.val() & !self.measures.val().is_stale;
+        self.expires.next = self.kind.val().expires & self.is_alive.val();
+        self.breaks.next = self.kind.val().breaks
+            & !self.row.val().failed
+            & ((self.arrival.val().slot - self.row.val().tail) < self.outstanding.val());
+        self.is_named.next = self.arrival.val().slot == self.row.val().tail;
+
+        self.is_read.next = self.entry.val().opcode == self.read.val();
+        self.is_over.next = self.answers.val()
+            & !self.is_read.val()
+            & (self.measures.val().ahead >= self.measures.val().left);
+        self.is_missing.next = self.answers.val() & self.is_read.val() & self.measures.val().ahead.any();
+        self.is_reached.next = self.answers.val() & !self.is_over.val() & !self.is_missing.val();
+
+        self.is_last.next = self.measures.val().left == 1;
+        self.expected.next = self.smallest.val() << self.arrival.val().path_mtu;
+        if self.is_last.val() {
+            self.expected.next = self.measures.val().rest;
+        }
+        self.is_right.next = self.is_read.val()
+            & (bit_cast::<32, 13>(self.arrival.val().payload_len) == self.expected.val())
+            & (self.kind.val().ends == self.is_last.val());
+
+        self.standing.next.is_read = self.is_read.val();
+        self.standing.next.is_over = self.is_over.val();
+        self.standing.next.is_missing = self.is_missing.val();
+        self.standing.next.is_acknowledged = self.is_reached.val() & self.kind.val().acknowledges;
+        self.standing.next.is_wanted = self.is_reached.val() & self.kind.val().repeats;
+        self.standing.next.is_refused = self.is_reached.val() & self.kind.val().refuses;
+        self.standing.next.is_brought = self.is_reached.val() & self.kind.val().brings & self.is_right.val();
+        self.standing.next.is_wrong = self.is_reached.val() & self.kind.val().brings & !self.is_right.val();
+        self.standing.next.is_late = self.expires.val() & !self.measures.val().is_silent;
+        self.standing.next.is_waiting = self.expires.val() & self.measures.val().is_silent;
+        self.standing.next.is_flushed = (self.kind.val().flushes & self.outstanding.val().any())
+            | (self.breaks.val() & !self.is_named.val());
+        self.standing.next.is_broken = self.breaks.val() & self.is_named.val();
+    }
+}

@@ -1,0 +1,4 @@
+mod corners;
+mod cycles;
+mod loss;
+mod traffic;

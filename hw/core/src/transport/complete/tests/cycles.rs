@@ -1,0 +1,190 @@
+use stroma_abi::desc::WorkOp::{Read, Write};
+use stroma_abi::wire::{Syndrome, opcode};
+use stroma_verilate::Pause;
+
+use crate::testing::{read, stalls_of};
+use crate::transport::complete::rig::{PAIRS, Rig};
+use crate::transport::complete::{Complete, judge, kind, measure, rows, stand, tell};
+use crate::transport::records::Occasion;
+use crate::verilog::differential::{assert_agree, differential};
+
+const ACK: Syndrome = Syndrome::Ack { credits: 31 };
+
+/// Every queue pair sends as many WRITEs of a packet each.
+fn writes(rig: &mut Rig, count: u64) {
+    for qpn in 0..PAIRS {
+        for psn in 0..count {
+            let message = rig.message(qpn, Write, 1, psn);
+            rig.admit(qpn, message, 1);
+        }
+    }
+    rig.settle();
+}
+
+fn gaps(cycles: &[u64]) -> Vec<u64> {
+    cycles.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+#[test]
+fn an_acknowledgement_takes_five_cycles_and_its_errand_comes_with_the_sixth() {
+    let mut rig = Rig::default();
+    writes(&mut rig, 3);
+    for psn in 0..3 {
+        for qpn in 0..PAIRS {
+            rig.arrive(&rig.acknowledge(qpn, psn, ACK));
+        }
+    }
+    rig.settle();
+    assert_eq!((rig.taken.len(), gaps(&rig.taken)), (3 * PAIRS, vec![5; 3 * PAIRS - 1]));
+    let errands: Vec<u64> = rig.given.errands.iter().map(|(cycle, _)| cycle - 5).collect();
+    assert_eq!(errands, rig.taken);
+    let alarms: Vec<u64> = rig.given.alarms.iter().map(|(cycle, _)| cycle - 5).collect();
+    assert_eq!(alarms, rig.taken[..2 * PAIRS]);
+}
+
+#[test]
+fn data_of_a_read_take_five_cycles() {
+    let mut rig = Rig::default();
+    for qpn in 0..PAIRS {
+        let message = rig.message(qpn, Read, 512, 7);
+        rig.admit(qpn, message, 2);
+    }
+    rig.settle();
+    for (psn, op) in [(7, opcode::RC_READ_RESPONSE_FIRST), (8, opcode::RC_READ_RESPONSE_LAST)] {
+        for qpn in 0..PAIRS {
+            rig.arrive(&rig.data(qpn, psn, op, 256));
+        }
+    }
+    rig.settle();
+    assert_eq!(gaps(&rig.taken), vec![5; 2 * PAIRS - 1]);
+    assert!(rig.given.errands.iter().all(|(_, errand)| errand.places));
+}
+
+#[test]
+fn each_further_message_takes_two_cycles() {
+    for count in [2, 3, 16] {
+        let mut rig = Rig::default();
+        writes(&mut rig, count);
+        for qpn in 0..PAIRS {
+            rig.arrive(&rig.acknowledge(qpn, count - 1, ACK));
+        }
+        rig.settle();
+        assert_eq!(gaps(&rig.taken), vec![5 + 2 * (count - 1); PAIRS - 1]);
+        let due: Vec<u64> =
+            rig.taken.iter().flat_map(|taken| (0..count).map(move |step| taken + 5 + 2 * step)).collect();
+        let given: Vec<u64> = rig.given.errands.iter().map(|(cycle, _)| *cycle).collect();
+        assert_eq!(given, due, "{count} messages");
+    }
+}
+
+#[test]
+fn rewind_alarm_and_pulse_come_with_the_errand() {
+    let mut rig = Rig::default();
+    writes(&mut rig, 1);
+    rig.arrive(&rig.nudge(4, Occasion::Timeout));
+    rig.settle();
+    let due = rig.taken[0] + 5;
+    assert_eq!((rig.given.errands[0].0, rig.given.rewinds[0].0, rig.given.alarms[0].0), (due, due, due));
+    assert_eq!(rig.given.timeouts, [due]);
+}
+
+#[test]
+fn arrivals_begin_only_with_room_for_a_rewind_and_an_alarm() {
+    for blocks_rewind in [false, true] {
+        let mut rig = Rig::default();
+        writes(&mut rig, 1);
+        let sink = if blocks_rewind { rig.rewind } else { rig.alarm };
+        rig.bench[sink].pause(Pause::Always);
+        for qpn in 0..PAIRS {
+            rig.arrive(&rig.nudge(qpn, Occasion::Timeout));
+        }
+        rig.run(200);
+        assert_eq!((rig.taken.len(), rig.given.errands.len()), (4, 4));
+        rig.bench[sink].pause(Pause::None);
+        rig.settle();
+        assert_eq!(rig.given.rewinds.len(), PAIRS);
+    }
+}
+
+#[test]
+fn rows_are_scrubbed_one_a_cycle() {
+    let mut rig = Rig::default();
+    writes(&mut rig, 1);
+    rig.bench.reset(1);
+    let mut cycles = 0;
+    while !read::<bool>(&rig.bench, "ready") {
+        assert!(read::<bool>(&rig.bench, "busy"));
+        rig.step();
+        cycles += 1;
+    }
+    assert_eq!(cycles, PAIRS);
+}
+
+#[test]
+fn recovers_from_reset() {
+    let mut rig = Rig::default();
+    for pause in stalls_of::<5>().into_iter().take(4) {
+        rig.pause([const { Pause::None }; 5]);
+        writes(&mut rig, 20);
+        rig.pause([Pause::None, Pause::None, Pause::Always, Pause::Always, Pause::Always]);
+        for qpn in 0..PAIRS {
+            rig.arrive(&rig.nudge(qpn, Occasion::Timeout));
+            rig.arrive(&rig.acknowledge(qpn, 18, ACK));
+        }
+        rig.run(100);
+        assert!(read::<bool>(&rig.bench, "busy") && !rig.bench.is_sent(), "nothing was under way");
+        rig.reset();
+        // Nothing of the past is left: neither on the streams nor in the rows.
+        rig.pause(pause);
+        writes(&mut rig, 2);
+        for qpn in 0..PAIRS {
+            rig.arrive(&rig.acknowledge(qpn, 1, ACK));
+        }
+        rig.settle();
+        assert_eq!((rig.given.errands.len(), rig.given.rewinds.len()), (2 * PAIRS, 0));
+        rig.reset();
+    }
+}
+
+#[test]
+fn rust_and_verilog_agree() {
+    let cases = [
+        differential!("sort", kind::Sort::default, [arrival]),
+        differential!("stand", stand::Stand::default, [kind, arrival, row, outstanding, entry, measures]),
+        differential!(
+            "judge",
+            judge::Judge::default,
+            [standing, kind, arrival, row, outstanding, entry, measures, follows]
+        ),
+        differential!("tell", tell::Tell::default, [arrival, entry, place, verdict, after]),
+        differential!(
+            "measure",
+            measure::Measure::default,
+            clock,
+            [looks, weighs, passes, arrival, answers, acknowledges, entry, progress, frontier]
+        ),
+        differential!(
+            "rows",
+            rows::Rows::<2>::default,
+            clock,
+            [begins, index, writes, changed, change.payload, change.valid]
+        ),
+        differential!(
+            "complete",
+            Complete::<2, 7>::default,
+            clock,
+            [
+                arrival.payload,
+                arrival.valid,
+                change.payload,
+                change.valid,
+                errand.ready,
+                rewind.ready,
+                alarm.ready,
+                sent,
+                out_entry
+            ]
+        ),
+    ];
+    assert_agree(cases, 400);
+}

@@ -1,0 +1,247 @@
+//! Queue pairs that send to peers over a wire that loses packets, both ways.
+
+use std::collections::VecDeque;
+
+use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::wire::{NakCode, Syndrome, opcode};
+use stroma_verilate::SplitMix64;
+
+use crate::transport::complete::model::{ahead, mtu};
+use crate::transport::complete::rig::{PAIRS, RING, Rig};
+use crate::transport::records::{Arrival, Errand, Occasion, Sent};
+
+/// Cycles without an answer after which the timer of a queue pair runs out.
+const PATIENCE: u64 = 400;
+
+/// A request on the wire: its PSN, the packets of a READ's answer, whether it asks for an answer.
+#[derive(Clone, Copy)]
+struct Request {
+    psn: u64,
+    reads: Option<(u64, u64)>,
+    asks: bool,
+}
+
+/// One queue pair and its peer.
+struct Pair {
+    /// All messages, with the place of each in its 64.
+    messages: Vec<Sent>,
+    admitted: usize,
+    /// What goes next: a message, and packets of it before.
+    cursor: (usize, u64),
+    /// Of the peer: the PSN it waits for, and whether it has said so.
+    expected: u64,
+    has_complained: bool,
+    /// Completions, and bytes of READs that came, by message.
+    done: Vec<(u64, u64)>,
+    placed: Vec<u64>,
+    deadline: u64,
+    answers: VecDeque<Arrival>,
+}
+
+struct Wire {
+    rig: Rig,
+    pairs: Vec<Pair>,
+    rng: SplitMix64,
+    percent: u64,
+    heard: [usize; 3],
+}
+
+impl Wire {
+    fn new(mut rig: Rig, seed: u64, percent: u64, count: u64) -> Self {
+        let mut rng = SplitMix64::new(seed);
+        let mut pairs = Vec::new();
+        for qpn in 0..PAIRS {
+            rig.settings[qpn] = (1 + qpn as u64 % 5, 14, 7);
+            let first = 0xff_ffff - rng.below(40);
+            let (unit, mut psn) = (mtu(rig.settings[qpn].0.into()), first);
+            let mut message = |index: u64| {
+                let op = [WorkOp::Write, WorkOp::Read][usize::from(rng.below(2) == 0)];
+                let message = rig.message(qpn, op, rng.below(4 * unit), psn);
+                psn += u64::from(message.packets);
+                let address = (index << 32).into();
+                Sent { index: index.into(), signaled: !index.is_multiple_of(3), address, ..message }
+            };
+            let messages: Vec<Sent> = (0..count).map(&mut message).collect();
+            pairs.push(Pair {
+                placed: vec![0; messages.len()],
+                messages,
+                admitted: 0,
+                cursor: (0, 0),
+                expected: first,
+                has_complained: false,
+                done: Vec::new(),
+                deadline: u64::MAX,
+                answers: VecDeque::new(),
+            });
+        }
+        Self { rig, pairs, rng, percent, heard: [0; 3] }
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.rng.below(100) < self.percent
+    }
+
+    /// Sends one packet of a queue pair.
+    fn transmit(&mut self, qpn: usize) {
+        let (at, skips) = self.pairs[qpn].cursor;
+        let Some(message) = self.pairs[qpn].messages.get(at).copied() else { return };
+        if at == self.pairs[qpn].admitted {
+            if self.rig.held(qpn) == RING {
+                return;
+            }
+            self.rig.admit(qpn, message, message.packets.into());
+            self.pairs[qpn].admitted += 1;
+        }
+        let pair = &mut self.pairs[qpn];
+        if pair.deadline == u64::MAX {
+            pair.deadline = self.rig.bench.cycle() + PATIENCE;
+        }
+        let (packets, psn) = (u64::from(message.packets), u64::from(message.psn) + skips);
+        let is_read = message.opcode == WorkOp::Read as u64;
+        let sent = if is_read { packets - skips } else { 1 };
+        pair.cursor = if skips + sent == packets { (at + 1, 0) } else { (at, skips + sent) };
+        let unit = mtu(self.rig.settings[qpn].0.into());
+        let request = Request {
+            psn: psn & 0xff_ffff,
+            reads: is_read.then(|| (sent, u64::from(message.length) - skips * unit)),
+            asks: skips + sent == packets,
+        };
+        if !self.is_lost() {
+            self.receive(qpn, request);
+        }
+    }
+
+    /// What the peer does with a request.
+    fn receive(&mut self, qpn: usize, request: Request) {
+        let unit = mtu(self.rig.settings[qpn].0.into());
+        let behind = ahead(request.psn, self.pairs[qpn].expected);
+        let is_new = behind == 0;
+        if !is_new && behind < 1 << 23 {
+            if !self.pairs[qpn].has_complained {
+                self.pairs[qpn].has_complained = true;
+                let expected = self.pairs[qpn].expected;
+                let nak = self.rig.acknowledge(qpn, expected, Syndrome::Nak(NakCode::PsnSequence));
+                self.give(qpn, &nak);
+            }
+            return;
+        }
+        let (count, length) = request.reads.unwrap_or((1, 0));
+        if is_new {
+            self.pairs[qpn].expected = (request.psn + count) & 0xff_ffff;
+            self.pairs[qpn].has_complained = false;
+        }
+        if request.reads.is_none() {
+            if request.asks {
+                // A request of the past is acknowledged with the last one that arrived.
+                let last = self.pairs[qpn].expected.wrapping_sub(1);
+                let ack = self.rig.acknowledge(qpn, last, Syndrome::Ack { credits: 31 });
+                self.give(qpn, &ack);
+            }
+            return;
+        }
+        for part in 0..count {
+            let op = match (part == 0, part + 1 == count) {
+                (true, true) => opcode::RC_READ_RESPONSE_ONLY,
+                (true, false) => opcode::RC_READ_RESPONSE_FIRST,
+                (false, false) => opcode::RC_READ_RESPONSE_MIDDLE,
+                (false, true) => opcode::RC_READ_RESPONSE_LAST,
+            };
+            let data = self.rig.data(qpn, request.psn + part, op, unit.min(length - part * unit));
+            self.give(qpn, &data);
+        }
+    }
+
+    fn give(&mut self, qpn: usize, answer: &Arrival) {
+        if !self.is_lost() {
+            self.pairs[qpn].answers.push_back(*answer);
+        }
+    }
+
+    /// Listens to what the block has said since.
+    fn listen(&mut self) {
+        let given = &self.rig.given;
+        for (_, errand) in &given.errands[self.heard[0]..] {
+            note(&mut self.pairs[errand.qpn.index()], errand);
+        }
+        for (_, rewind) in &given.rewinds[self.heard[1]..] {
+            let pair = &mut self.pairs[rewind.qpn.index()];
+            pair.cursor = (rewind.index.index(), rewind.skips.into());
+            let message = &pair.messages[pair.cursor.0];
+            assert_eq!(message.psn + rewind.skips, rewind.psn);
+        }
+        for (cycle, alarm) in &given.alarms[self.heard[2]..] {
+            self.pairs[alarm.qpn.index()].deadline = cycle + PATIENCE;
+        }
+        self.heard = [given.errands.len(), given.rewinds.len(), given.alarms.len()];
+    }
+
+    fn step(&mut self) {
+        let qpn = usize::try_from(self.rng.below(PAIRS as u64)).expect("small");
+        match self.rng.below(3) {
+            0 => self.transmit(qpn),
+            1 if self.rig.arrivals.len() < 4 => {
+                if let Some(answer) = self.pairs[qpn].answers.pop_front() {
+                    self.rig.arrive(&answer);
+                }
+            }
+            _ => {
+                if self.pairs[qpn].deadline < self.rig.bench.cycle() {
+                    self.pairs[qpn].deadline = u64::MAX;
+                    self.rig.arrive(&self.rig.nudge(qpn, Occasion::Timeout));
+                }
+            }
+        }
+        self.rig.step();
+        self.listen();
+    }
+
+    fn is_over(&self) -> bool {
+        self.rig.arrivals.is_empty()
+            && (0..PAIRS).all(|qpn| {
+                let pair = &self.pairs[qpn];
+                pair.admitted == pair.messages.len()
+                    && self.rig.rows[qpn].outstanding(&self.rig.sent[qpn]) == 0
+            })
+    }
+}
+
+/// What an errand does, with the data in order and each byte once.
+fn note(pair: &mut Pair, errand: &Errand) {
+    if errand.places {
+        let at = errand.index.index();
+        assert_eq!(u64::from(errand.va), ((at as u64) << 32) + pair.placed[at], "data of message {at}");
+        pair.placed[at] += u64::from(errand.span);
+    }
+    if errand.completes {
+        pair.done.push((errand.index.into(), errand.status.into()));
+    }
+}
+
+#[test]
+fn whatever_is_lost_each_message_completes_once_and_in_order() {
+    let mut rig = Rig::default();
+    for (seed, percent) in [(1, 0), (2, 3), (3, 10), (4, 25)] {
+        rig.reset();
+        let mut wire = Wire::new(rig, seed, percent, 90);
+        let start = wire.rig.bench.cycle();
+        while !wire.is_over() {
+            assert!(wire.rig.bench.cycle() - start < 2_000_000, "the wire is silent");
+            wire.step();
+        }
+        wire.rig.settle();
+        wire.listen();
+        let rewinds = wire.rig.given.rewinds.len();
+        assert_eq!(rewinds > 50, percent > 0, "{rewinds} rewinds at {percent} %");
+        for pair in &wire.pairs {
+            let success = Status::Success as u64;
+            let signaled = pair.messages.iter().filter(|message| message.signaled);
+            let expected: Vec<_> = signaled.map(|message| (u64::from(message.index), success)).collect();
+            assert_eq!(pair.done, expected);
+            for (message, placed) in pair.messages.iter().zip(&pair.placed) {
+                let is_read = message.opcode == WorkOp::Read as u64;
+                assert_eq!(*placed, if is_read { u64::from(message.length) } else { 0 });
+            }
+        }
+        rig = wire.rig;
+    }
+}

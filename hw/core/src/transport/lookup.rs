@@ -1,0 +1,194 @@
+//! Who a packet is for: the first question to everything that comes from the network, or concerns what was sent to it.
+
+pub mod describe;
+pub mod judge;
+pub mod model;
+#[cfg(test)]
+mod rig;
+#[cfg(test)]
+mod tests;
+
+use rust_hdl::prelude::*;
+
+use describe::Describe;
+use judge::{Judge, Judgement};
+
+use super::records::{Arrival, Nudge, Order, PeerRow};
+use crate::head::Head;
+use crate::prim::fifo::Fifo;
+use crate::prim::reg::Reg;
+use crate::stream::{StreamSink, StreamSource};
+
+block! {
+    /// Reads the row of the queue pair that a packet or a nudge names, and passes on what is for this card.
+    ///
+    /// ```text
+    ///   head ──┬─ row ─ Judge ─┬─ FIFO ─ request
+    ///   nudge ─┘  Describe ────┼─ FIFO ─ response
+    ///                          ├─ FIFO ─ order
+    ///                          └─ FIFO ─ notice
+    /// ```
+    ///
+    /// A packet is for this card when its queue pair exists and is a reliable connection, when it comes from the peer's
+    /// address to the address that the queue pair has, in its partition, and when the op-code is one of the reliable
+    /// connection and the state of the queue pair takes it. Requests that are not carried out here pass: their judge refuses
+    /// them. A nudge passes when its queue pair exists and may have sent something.
+    ///
+    /// - **Ports** `head`: good packets; their payload goes past this block. `nudge`: what else concerns a queue pair. `pause`: packets
+    ///   are for nobody and nudges are swallowed. `row_enable`, `row_index`, `row`: the queue pair's row, there a cycle later,
+    ///   until the next is read; beyond the table none exists. `address_index`, `address`: an address of the port, in
+    ///   the same cycle. `request`, `response`: arrivals of requests, of answers and nudges; `order`: one entry for each,
+    ///   in the order of both, and one with `drops` for each packet for nobody that has payload. `notice`: the queue pair of a
+    ///   request that met congestion. `dropped`, `cnp_received`: a pulse for each packet for nobody, for each congestion
+    ///   notification of a peer. `busy`: something is under way or waits in a FIFO.
+    /// - **Colours** `colour` is taken along in the cycle of `row_enable`; `enters`, `enters_colour`: a pulse for each entry of
+    ///   `order`; `pending`: a row was read in the colour before this one, and what it was read for has not entered yet.
+    /// - **Latency** 3 cycles from `head` or `nudge` to its arrival and order. **Rate** one every 3 cycles.
+    /// - **Order** packets and nudges take turns when both wait.
+    /// - **Backpressure** 4 requests, 4 answers and 16 orders wait; with one of these full nothing begins. A ninth notice
+    ///   is forgotten: the peer's next marked packet gives another. `row_enable` and `row_index` follow `head`
+    ///   and `nudge` combinationally, to save a cycle, as `address_index` follows `row` and `pending` `colour`.
+    /// - **Reset** forgets what is under way and empties the FIFOs.
+    pub struct Lookup {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub head: StreamSink<Head>,
+        pub nudge: StreamSink<Nudge>,
+        pub pause: Signal<In, Bit>,
+        pub row_enable: Signal<Out, Bit>,
+        pub row_index: Signal<Out, Bits<24>>,
+        pub row: Signal<In, PeerRow>,
+        pub address_index: Signal<Out, Bits<4>>,
+        pub address: Signal<In, Bits<128>>,
+        pub colour: Signal<In, Bit>,
+        pub enters: Signal<Out, Bit>,
+        pub enters_colour: Signal<Out, Bit>,
+        pub pending: Signal<Out, Bit>,
+        pub request: StreamSource<Arrival>,
+        pub response: StreamSource<Arrival>,
+        pub order: StreamSource<Order>,
+        pub notice: StreamSource<Bits<24>>,
+        pub dropped: Signal<Out, Bit>,
+        pub cnp_received: Signal<Out, Bit>,
+        pub busy: Signal<Out, Bit>,
+        judge: Judge,
+        describe: Describe,
+        requests: Fifo<Arrival, 2>,
+        responses: Fifo<Arrival, 2>,
+        orders: Fifo<Order, 4>,
+        notices: Fifo<Bits<24>, 3>,
+        /// The row is there.
+        is_looking: Reg<Bit>,
+        /// The judgement is there.
+        is_acting: Reg<Bit>,
+        is_nudge: Reg<Bit>,
+        /// A packet had its turn last.
+        is_nudge_due: Reg<Bit>,
+        work_colour: Reg<Bit>,
+        is_paused: Reg<Bit>,
+        judgement: Reg<Judgement>,
+        was_dropped: Reg<Bit>,
+        was_notified: Reg<Bit>,
+        starts: Signal<Local, Bit>,
+        picks_nudge: Signal<Local, Bit>,
+        passes: Signal<Local, Bit>,
+        is_lost: Signal<Local, Bit>,
+        arrives: Signal<Local, Bit>,
+    }
+}
+
+impl Logic for Lookup {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, requests, responses, orders, notices);
+        dff_setup!(self, clock, is_looking, is_acting, is_nudge, is_nudge_due, work_colour, is_paused);
+        dff_setup!(self, clock, judgement, was_dropped, was_notified);
+        self.requests.reset.next = self.reset.val();
+        self.responses.reset.next = self.reset.val();
+        self.orders.reset.next = self.reset.val();
+        self.notices.reset.next = self.reset.val();
+
+        // Choose. Nothing begins without room for all it may give. An input moves when it has been acted on, so its
+        // payload is there all the while.
+        self.starts.next = !self.is_looking.q.val()
+            & !self.is_acting.q.val()
+            & self.requests.sink.ready.val()
+            & self.responses.sink.ready.val()
+            & self.orders.sink.ready.val()
+            & (self.head.valid.val() | self.nudge.valid.val());
+        self.picks_nudge.next = self.nudge.valid.val() & (!self.head.valid.val() | self.is_nudge_due.q.val());
+        self.row_enable.next = self.starts.val();
+        self.row_index.next = self.head.payload.val().dqpn;
+        if self.picks_nudge.val() {
+            self.row_index.next = self.nudge.payload.val().qpn;
+        }
+        if self.starts.val() {
+            self.is_nudge.d.next = self.picks_nudge.val();
+            self.is_nudge_due.d.next = !self.picks_nudge.val();
+            // Whoever has changed a row turns the colour after that: what was read before has the old one.
+            self.work_colour.d.next = self.colour.val();
+            self.is_paused.d.next = self.pause.val();
+        }
+        self.is_looking.d.next = self.starts.val();
+        self.is_acting.d.next = self.is_looking.q.val();
+        self.pending.next = (self.is_looking.q.val() | self.is_acting.q.val())
+            & (self.work_colour.q.val() != self.colour.val());
+
+        // Look.
+        self.address_index.next = self.row.val().source_address;
+        self.judge.head.next = self.head.payload.val();
+        self.judge.is_nudge.next = self.is_nudge.q.val();
+        self.judge.row.next = self.row.val();
+        self.judge.address.next = self.address.val();
+        self.judge.pause.next = self.is_paused.q.val();
+        self.judgement.d.next = self.judge.judgement.val();
+
+        // Act.
+        self.head.ready.next = self.is_acting.q.val() & !self.is_nudge.q.val();
+        self.nudge.ready.next = self.is_acting.q.val() & self.is_nudge.q.val();
+        self.describe.head.next = self.head.payload.val();
+        self.describe.nudge.next = self.nudge.payload.val();
+        self.describe.is_nudge.next = self.is_nudge.q.val();
+        self.describe.row.next = self.row.val();
+        self.describe.colour.next = self.work_colour.q.val();
+        self.passes.next = self.judgement.q.val().is_request | self.judgement.q.val().is_response;
+        self.is_lost.next = self.is_acting.q.val() & !self.is_nudge.q.val() & !self.passes.val();
+        self.arrives.next = self.is_acting.q.val() & (self.passes.val() | self.judgement.q.val().throws);
+        self.enters.next = self.arrives.val();
+        self.enters_colour.next = self.work_colour.q.val();
+
+        self.requests.sink.valid.next = self.is_acting.q.val() & self.judgement.q.val().is_request;
+        self.requests.sink.payload.next = self.describe.arrival.val();
+        self.responses.sink.valid.next = self.is_acting.q.val() & self.judgement.q.val().is_response;
+        self.responses.sink.payload.next = self.describe.arrival.val();
+        self.orders.sink.valid.next = self.arrives.val();
+        self.orders.sink.payload.next.is_request = self.judgement.q.val().is_request;
+        self.orders.sink.payload.next.drops = self.judgement.q.val().throws;
+        self.orders.sink.payload.next.payload_len = self.describe.arrival.val().payload_len;
+        self.orders.sink.payload.next.colour = self.work_colour.q.val();
+        self.notices.sink.valid.next = self.is_acting.q.val() & self.judgement.q.val().is_marked;
+        self.notices.sink.payload.next = self.head.payload.val().dqpn;
+        StreamSource::<Arrival>::link(&mut self.request, &mut self.requests.source);
+        StreamSource::<Arrival>::link(&mut self.response, &mut self.responses.source);
+        StreamSource::<Order>::link(&mut self.order, &mut self.orders.source);
+        StreamSource::<Bits<24>>::link(&mut self.notice, &mut self.notices.source);
+
+        self.was_dropped.d.next = self.is_lost.val() & !self.judgement.q.val().is_notification;
+        self.was_notified.d.next = self.is_lost.val() & self.judgement.q.val().is_notification;
+        self.dropped.next = self.was_dropped.q.val();
+        self.cnp_received.next = self.was_notified.q.val();
+        self.busy.next = self.is_looking.q.val()
+            | self.is_acting.q.val()
+            | self.requests.source.valid.val()
+            | self.responses.source.valid.val()
+            | self.orders.source.valid.val()
+            | self.notices.source.valid.val();
+        if self.reset.val() {
+            self.is_looking.d.next = false;
+            self.is_acting.d.next = false;
+            self.is_nudge_due.d.next = false;
+            self.was_dropped.d.next = false;
+            self.was_notified.d.next = false;
+        }
+    }
+}

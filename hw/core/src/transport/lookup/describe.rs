@@ -1,0 +1,66 @@
+//! What the judges of an arrival have to know of it.
+
+use rust_hdl::prelude::*;
+
+use crate::constant::number;
+use crate::head::Head;
+use crate::transport::records::{Arrival, Nudge, Occasion, PeerRow};
+
+block! {
+    /// Puts an arrival together. Combinational.
+    ///
+    /// - **Ports** `head`, `nudge`: the packet, or, with `is_nudge`, the nudge; `row`: of its queue pair; `colour`: in which the row
+    ///   was read. `arrival`: all of it that counts; zero where it says nothing.
+    pub struct Describe {
+        pub head: Signal<In, Head>,
+        pub nudge: Signal<In, Nudge>,
+        pub is_nudge: Signal<In, Bit>,
+        pub row: Signal<In, PeerRow>,
+        pub colour: Signal<In, Bit>,
+        pub arrival: Signal<Out, Arrival>,
+        packet: Constant<Bits<2>> = number(Occasion::Packet as u8),
+    }
+}
+
+impl Logic for Describe {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.arrival.next.pd = self.row.val().pd;
+        self.arrival.next.rights = self.row.val().rights;
+        self.arrival.next.path_mtu = self.row.val().path_mtu;
+        self.arrival.next.receive_psn = self.row.val().receive_psn;
+        self.arrival.next.cq = self.row.val().cq;
+        self.arrival.next.timeout = self.row.val().timeout;
+        self.arrival.next.retry = self.row.val().retry;
+        self.arrival.next.colour = self.colour.val();
+        if self.is_nudge.val() {
+            self.arrival.next.occasion = self.nudge.val().occasion;
+            self.arrival.next.qpn = self.nudge.val().qpn;
+            self.arrival.next.slot = self.nudge.val().slot;
+            self.arrival.next.status = self.nudge.val().status;
+            self.arrival.next.vendor = self.nudge.val().vendor;
+            self.arrival.next.op = 0.into();
+            self.arrival.next.ackreq = false;
+            self.arrival.next.psn = 0.into();
+            self.arrival.next.va = 0.into();
+            self.arrival.next.rkey = 0.into();
+            self.arrival.next.len = 0.into();
+            self.arrival.next.aeth = 0.into();
+            self.arrival.next.payload_len = 0.into();
+        } else {
+            self.arrival.next.occasion = self.packet.val();
+            self.arrival.next.qpn = self.head.val().dqpn;
+            self.arrival.next.slot = 0.into();
+            self.arrival.next.status = 0.into();
+            self.arrival.next.vendor = 0.into();
+            self.arrival.next.op = self.head.val().op;
+            self.arrival.next.ackreq = self.head.val().ackreq;
+            self.arrival.next.psn = self.head.val().psn;
+            self.arrival.next.va = self.head.val().va;
+            self.arrival.next.rkey = self.head.val().rkey;
+            self.arrival.next.len = self.head.val().len;
+            self.arrival.next.aeth = self.head.val().aeth;
+            self.arrival.next.payload_len = self.head.val().payload_len;
+        }
+    }
+}

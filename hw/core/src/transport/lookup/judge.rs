@@ -1,0 +1,122 @@
+//! Is a packet or a nudge for this card, and for whom?
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
+use stroma_abi::wire::{Role, Transport};
+
+use crate::constant::number;
+use crate::head::Head;
+use crate::record;
+use crate::transport::records::PeerRow;
+use crate::tx::transport::opcodes;
+
+record! {
+    /// What becomes of a packet or a nudge; with none of the first two it goes no further.
+    pub struct Judgement {
+        /// A request of the peer.
+        pub is_request: Bit,
+        /// An answer of the peer, or a nudge.
+        pub is_response: Bit,
+        /// A congestion notification for a queue pair of this card.
+        pub is_notification: Bit,
+        /// A request that met congestion on its way.
+        pub is_marked: Bit,
+        /// A packet that goes no further, and has payload.
+        pub throws: Bit,
+    }
+}
+
+/// One bit a state.
+fn states(states: &[QueuePairState]) -> Constant<Bits<8>> {
+    number(states.iter().fold(0_u64, |mask, state| mask | 1 << *state as u8))
+}
+
+block! {
+    /// Holds a packet, or a nudge, against the row of the queue pair it names. Combinational.
+    ///
+    /// - **Ports** `head`: the packet; `is_nudge`: it is a nudge, and `head` says nothing; `row`: of its queue pair; `address`: the
+    ///   one of the port's addresses that the row names; `pause`: nothing is for this card. `judgement`: for whom it is.
+    pub struct Judge {
+        pub head: Signal<In, Head>,
+        pub is_nudge: Signal<In, Bit>,
+        pub row: Signal<In, PeerRow>,
+        pub address: Signal<In, Bits<128>>,
+        pub pause: Signal<In, Bit>,
+        pub judgement: Signal<Out, Judgement>,
+        is_mine: Signal<Local, Bit>,
+        is_partition: Signal<Local, Bit>,
+        takes_requests: Signal<Local, Bit>,
+        takes_responses: Signal<Local, Bit>,
+        takes_nudges: Signal<Local, Bit>,
+        keys_differ: Signal<Local, Bits<16>>,
+        key_of_either: Signal<Local, Bits<16>>,
+        ecn: Signal<Local, Bits<2>>,
+        request: Signal<Local, Bit>,
+        response: Signal<Local, Bit>,
+        reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u8),
+        /// The top bit of a `P_Key`: a full member.
+        full_member_at: Constant<Bits<4>> = number(15),
+        requests: Constant<Bits<256>> =
+            Constant::new(opcodes(|row| row.transport == Transport::Rc && row.role == Role::Request)),
+        responses: Constant<Bits<256>> =
+            Constant::new(opcodes(|row| row.transport == Transport::Rc && row.role == Role::Response)),
+        notifications: Constant<Bits<256>> = Constant::new(opcodes(|row| row.transport == Transport::Cnp)),
+        request_states: Constant<Bits<8>> = states(&[
+            QueuePairState::ReadyToReceive,
+            QueuePairState::ReadyToSend,
+            QueuePairState::Drained,
+        ]),
+        response_states: Constant<Bits<8>> = states(&[QueuePairState::ReadyToSend, QueuePairState::Drained]),
+        /// What was sent before an error is given up by a nudge.
+        nudge_states: Constant<Bits<8>> = states(&[
+            QueuePairState::ReadyToSend,
+            QueuePairState::Drained,
+            QueuePairState::SendError,
+            QueuePairState::Error,
+        ]),
+    }
+}
+
+impl Logic for Judge {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.is_mine.next = !self.pause.val()
+            & !self.is_nudge.val()
+            & self.row.val().exists
+            & (self.row.val().kind == self.reliable.val())
+            & (self.head.val().src_ip == self.row.val().peer_ip)
+            & (self.head.val().dst_ip == self.address.val());
+        // The same partition, and not two limited members, who may not talk to each other.
+        self.keys_differ.next = self.head.val().pkey ^ self.row.val().p_key;
+        self.key_of_either.next = self.head.val().pkey | self.row.val().p_key;
+        self.is_partition.next = !(self.keys_differ.val() << 1).any()
+            & self.key_of_either.val().get_bit(self.full_member_at.val().index());
+
+        self.takes_requests.next = self.request_states.val().get_bit(self.row.val().state.index());
+        self.takes_responses.next = self.response_states.val().get_bit(self.row.val().state.index());
+        self.takes_nudges.next = self.row.val().exists
+            & !self.pause.val()
+            & self.nudge_states.val().get_bit(self.row.val().state.index());
+
+        self.request.next = self.is_mine.val()
+            & self.is_partition.val()
+            & self.takes_requests.val()
+            & self.requests.val().get_bit(self.head.val().op.index());
+        self.response.next = self.is_mine.val()
+            & self.is_partition.val()
+            & self.takes_responses.val()
+            & self.responses.val().get_bit(self.head.val().op.index());
+        self.ecn.next = bit_cast::<2, 8>(self.head.val().tclass);
+        self.judgement.next.is_request = self.request.val();
+        self.judgement.next.is_response =
+            self.response.val() | (self.is_nudge.val() & self.takes_nudges.val());
+        self.judgement.next.is_notification =
+            self.is_mine.val() & self.notifications.val().get_bit(self.head.val().op.index());
+        // Both ECN bits: a router on the way was congested.
+        self.judgement.next.is_marked = self.request.val() & self.ecn.val().all();
+        self.judgement.next.throws = !self.is_nudge.val()
+            & !self.request.val()
+            & !self.response.val()
+            & self.head.val().payload_len.any();
+    }
+}

@@ -1,0 +1,213 @@
+//! The lookup between what sends to it and what takes from it, and what must come of all that is sent.
+
+mod bed;
+
+use std::collections::VecDeque;
+
+use rust_hdl::prelude::Bits;
+use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
+
+use bed::{Bed, QPS};
+
+use super::model::{Outcome, nudge, packet};
+use crate::head::Head;
+use crate::pack::Packed;
+use crate::testing::{collect, push, read, verilated};
+use crate::transport::records::{Arrival, Nudge, Order, PeerRow};
+
+/// Queue pairs with a row.
+pub(super) const ROWS: usize = 1 << QPS;
+/// Addresses of the port.
+pub(super) const ADDRESSES: usize = 16;
+/// Notices that wait; one more is forgotten.
+pub(super) const NOTICES: usize = 8;
+/// Cycles after which the lookup counts as stuck.
+const LIMIT: u64 = 100_000;
+
+/// What a row was read under.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    colour: bool,
+    pause: bool,
+}
+
+pub(super) struct Rig {
+    pub(super) bench: Bench,
+    pub(super) head: SourceId,
+    pub(super) nudge: SourceId,
+    /// Requests, answers, orders, notices.
+    pub(super) sinks: [SinkId; 4],
+    pub(super) rows: Vec<PeerRow>,
+    pub(super) addresses: Vec<Bits<128>>,
+    heads: VecDeque<Head>,
+    nudges: VecDeque<Nudge>,
+    /// What came of those that were acted on, in order; `true` for a packet.
+    pub(super) outcomes: Vec<(bool, Outcome)>,
+    /// A row was read, and what it was read for has not been acted on.
+    under: Option<Reading>,
+    pub(super) colour: bool,
+    pub(super) pause: bool,
+    /// One in so many cycles `colour` and `pause` turn; 0: never.
+    pub(super) turns: (u64, u64),
+    /// Cycles in which `pending` was high.
+    pub(super) pending: u64,
+    rng: SplitMix64,
+}
+
+impl Rig {
+    pub(super) fn new(rows: Vec<PeerRow>, addresses: Vec<Bits<128>>) -> Self {
+        let mut bench = verilated("lookup_bed", Bed::default);
+        let [head, nudge] = ["head", "nudge"].map(|name| bench.source(name).expect("the stream exists"));
+        let sinks = ["request", "response", "order", "notice"]
+            .map(|name| bench.sink(name).expect("the stream exists"));
+        bench.reset(2);
+        let mut rig = Self {
+            bench,
+            head,
+            nudge,
+            sinks,
+            rows,
+            addresses,
+            heads: VecDeque::new(),
+            nudges: VecDeque::new(),
+            outcomes: Vec::new(),
+            under: None,
+            colour: false,
+            pause: false,
+            turns: (0, 0),
+            pending: 0,
+            rng: SplitMix64::new(7),
+        };
+        rig.store();
+        rig
+    }
+
+    /// Writes the tables.
+    pub(super) fn store(&mut self) {
+        for (at, row) in self.rows.clone().iter().enumerate() {
+            self.set("write_index", &Bits::<QPS>::from(at as u64));
+            self.set("write_row", row);
+            self.set("write", &true);
+            self.bench.run(1);
+        }
+        self.set("write", &false);
+        for (at, address) in self.addresses.clone().iter().enumerate() {
+            self.set("place_index", &Bits::<4>::from(at as u64));
+            self.set("place_address", address);
+            self.set("place", &true);
+            self.bench.run(1);
+        }
+        self.set("place", &false);
+    }
+
+    fn set<T: Packed>(&mut self, port: &str, value: &T) {
+        let port = self.bench.model().port(port).expect("the port exists");
+        self.bench.model_mut().set_wide(port, &value.to_words());
+    }
+
+    pub(super) fn send_heads(&mut self, heads: &[Head]) {
+        push(&mut self.bench, self.head, heads);
+        self.heads.extend(heads);
+    }
+
+    pub(super) fn send_nudges(&mut self, nudges: &[Nudge]) {
+        push(&mut self.bench, self.nudge, nudges);
+        self.nudges.extend(nudges);
+    }
+
+    fn row(&self, qpn: Bits<24>) -> PeerRow {
+        self.rows.get(qpn.index()).copied().unwrap_or_default()
+    }
+
+    /// What the model says of the oldest that waits.
+    fn act(&mut self, is_packet: bool, under: Reading) -> Outcome {
+        if is_packet {
+            let head = self.heads.pop_front().expect("only what was sent moves");
+            let row = self.row(head.dqpn);
+            let address = self.addresses[row.source_address.index()];
+            packet(&head, &row, address, under.pause, under.colour)
+        } else {
+            let sent = self.nudges.pop_front().expect("only what was sent moves");
+            nudge(&sent, &self.row(sent.qpn), under.pause, under.colour)
+        }
+    }
+
+    /// One cycle: the inputs turn, and what shows before and after the clock edge is held against the model.
+    pub(super) fn step(&mut self) {
+        let mut turn = |share| share != 0 && self.rng.below(share) == 0;
+        self.colour ^= turn(self.turns.0);
+        self.pause ^= turn(self.turns.1);
+        let reading = Reading { colour: self.colour, pause: self.pause };
+        self.set("colour", &reading.colour);
+        self.set("pause", &reading.pause);
+        self.bench.model_mut().eval();
+        let is_pending = self.under.is_some_and(|under| under.colour != reading.colour);
+        assert_eq!(read::<bool>(&self.bench, "pending"), is_pending, "pending");
+        self.pending += u64::from(is_pending);
+        let entered = read::<bool>(&self.bench, "enters").then(|| read::<bool>(&self.bench, "enters_colour"));
+
+        let before = [self.head, self.nudge].map(|source| self.bench[source].sent());
+        self.bench.step();
+        let after = [self.head, self.nudge].map(|source| self.bench[source].sent());
+        assert!(after[0] + after[1] <= before[0] + before[1] + 1, "one at a time");
+        let mut expected = None;
+        for (is_packet, at) in [(true, 0), (false, 1)] {
+            if after[at] > before[at] {
+                let under = self.under.take().expect("a row is read first");
+                let outcome = self.act(is_packet, under);
+                expected = outcome.order.map(|_| under.colour);
+                assert_eq!(read::<bool>(&self.bench, "dropped"), outcome.dropped, "dropped");
+                assert_eq!(read::<bool>(&self.bench, "cnp_received"), outcome.notified, "cnp_received");
+                self.outcomes.push((is_packet, outcome));
+            }
+        }
+        assert_eq!(entered, expected, "enters");
+        if read::<bool>(&self.bench, "began") {
+            assert!(self.under.replace(reading).is_none(), "one row at a time");
+        }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        read(&self.bench, "busy")
+    }
+
+    /// Steps until all is out.
+    pub(super) fn settle(&mut self) {
+        let start = self.bench.cycle();
+        while !self.bench.is_sent() || self.is_busy() {
+            assert!(self.bench.cycle() - start < LIMIT, "the lookup is stuck");
+            self.step();
+        }
+    }
+
+    pub(super) fn pauses(&mut self, [head, nudge, request, response, order, notice]: [Pause; 6]) {
+        self.bench[self.head].pause(head);
+        self.bench[self.nudge].pause(nudge);
+        for (sink, pause) in self.sinks.into_iter().zip([request, response, order, notice]) {
+            self.bench[sink].pause(pause);
+        }
+    }
+
+    /// Holds all that came out against what was acted on; gives the notices that came, and those that were due.
+    pub(super) fn compare(&mut self) -> (Vec<Bits<24>>, Vec<Bits<24>>) {
+        let outcomes = std::mem::take(&mut self.outcomes);
+        let wanted: Vec<Outcome> = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        let requests: Vec<Arrival> = wanted.iter().filter_map(|outcome| outcome.request).collect();
+        let responses: Vec<Arrival> = wanted.iter().filter_map(|outcome| outcome.response).collect();
+        let orders: Vec<Order> = wanted.iter().filter_map(|outcome| outcome.order).collect();
+        let notices = wanted.iter().filter_map(|outcome| outcome.notice).collect();
+        assert_eq!(collect::<Arrival>(&mut self.bench, self.sinks[0]), requests, "requests");
+        assert_eq!(collect::<Arrival>(&mut self.bench, self.sinks[1]), responses, "responses");
+        assert_eq!(collect::<Order>(&mut self.bench, self.sinks[2]), orders, "orders");
+        (collect(&mut self.bench, self.sinks[3]), notices)
+    }
+
+    /// After a reset: nothing of the past is awaited.
+    pub(super) fn forget(&mut self) {
+        self.outcomes.clear();
+        self.under = None;
+        for sink in self.sinks {
+            self.bench[sink].take();
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The lookup against its plain-Rust twin.
+
+mod corners;
+
+use num_bigint::BigUint;
+use rust_hdl::prelude::Bits;
+use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
+use stroma_abi::wire::opcode::{self, TABLE};
+use stroma_verilate::SplitMix64;
+
+use super::Lookup;
+use super::describe::Describe;
+use super::judge::Judge;
+use super::model::Outcome;
+use super::rig::{ADDRESSES, ROWS, Rig};
+use crate::head::Head;
+use crate::testing::{noise, noises, stalls_of};
+use crate::transport::records::{Nudge, PeerRow};
+use crate::verilog::differential::{assert_agree, differential};
+
+/// The number with one bit turned.
+fn flip<const N: usize>(bits: Bits<N>, at: u64) -> Bits<N> {
+    bits ^ Bits::<N>::from(BigUint::from(1_u8) << at)
+}
+
+fn small(rng: &mut SplitMix64, below: usize) -> usize {
+    usize::try_from(rng.below(below as u64)).expect("small")
+}
+
+/// Rows of reliable connections in every state, a few of them not what they seem.
+fn rows(rng: &mut SplitMix64) -> Vec<PeerRow> {
+    let row = |at: usize| {
+        let mut row: PeerRow = noise(rng);
+        row.exists = at != 5;
+        row.kind = (if at == 6 { QueuePairKind::Unreliable } else { QueuePairKind::Reliable } as u64).into();
+        let states = [QueuePairState::ReadyToSend, QueuePairState::ReadyToReceive, QueuePairState::Drained];
+        let state = states.get(at).map_or(rng.below(7), |state| *state as u64);
+        row.state = state.into();
+        row
+    };
+    (0..ROWS).map(row).collect()
+}
+
+fn rig(seed: u64) -> Rig {
+    Rig::new(rows(&mut SplitMix64::new(seed)), noises(seed, ADDRESSES))
+}
+
+/// A packet that its queue pair takes, if its state and the op-code allow it.
+fn good(rig: &Rig, rng: &mut SplitMix64, at: usize) -> Head {
+    let row = rig.rows[at];
+    Head {
+        dqpn: (at as u64).into(),
+        src_ip: row.peer_ip,
+        dst_ip: rig.addresses[row.source_address.index()],
+        pkey: row.p_key | Bits::from(0x8000_u64),
+        op: u64::from(TABLE[small(rng, TABLE.len())].code).into(),
+        ..noise(rng)
+    }
+}
+
+/// Most packets are for some queue pair; the others differ in one thing.
+fn head(rig: &Rig, rng: &mut SplitMix64) -> Head {
+    let at = small(rng, ROWS);
+    let mut head = good(rig, rng, at);
+    match rng.below(16) {
+        0 => head.src_ip = flip(head.src_ip, rng.below(128)),
+        1 => head.dst_ip = flip(head.dst_ip, rng.below(128)),
+        2 => head.pkey = flip(head.pkey, rng.below(16)),
+        3 => head.dqpn = flip(head.dqpn, rng.below(24)),
+        4 => head.op = noise(rng),
+        5..8 => head.op = u64::from(opcode::CNP.code).into(),
+        8..12 => head.op = rng.below(0x15).into(),
+        _ => {}
+    }
+    if rng.below(3) == 0 {
+        head.payload_len = 0_u64.into();
+    }
+    head
+}
+
+fn heads(rig: &Rig, seed: u64, count: usize) -> Vec<Head> {
+    let mut rng = SplitMix64::new(seed);
+    (0..count).map(|_| head(rig, &mut rng)).collect()
+}
+
+/// Nudges, a few of them for queue pairs beyond the table.
+fn nudges(seed: u64, count: usize) -> Vec<Nudge> {
+    let mut rng = SplitMix64::new(seed);
+    let nudge = |rng: &mut SplitMix64| Nudge { qpn: rng.below(ROWS as u64 + 2).into(), ..noise(rng) };
+    (0..count).map(|_| nudge(&mut rng)).collect()
+}
+
+#[test]
+fn agrees_with_the_model() {
+    let mut rig = rig(1);
+    rig.turns = (40, 300);
+    let mut met = Vec::new();
+    for seed in 10..14 {
+        rig.rows = rows(&mut SplitMix64::new(seed));
+        rig.store();
+        let heads = heads(&rig, seed, 400);
+        rig.send_heads(&heads);
+        rig.send_nudges(&nudges(seed, 100));
+        rig.settle();
+        met.extend(rig.outcomes.clone());
+        let (found, due) = rig.compare();
+        assert_eq!(found, due, "notices");
+    }
+    assert!(rig.pending > 20, "the colour turned under way {} times", rig.pending);
+    let count = |what: fn(&Outcome) -> bool| met.iter().filter(|(_, outcome)| what(outcome)).count();
+    for (what, count) in [
+        ("requests", count(|outcome| outcome.request.is_some())),
+        ("answers and nudges", count(|outcome| outcome.response.is_some())),
+        ("payload thrown away", count(|outcome| outcome.order.is_some_and(|order| order.drops))),
+        ("packets without trace", count(|outcome| outcome.dropped && outcome.order.is_none())),
+        ("notices", count(|outcome| outcome.notice.is_some())),
+        ("notifications", count(|outcome| outcome.notified)),
+        ("nudges swallowed", count(|outcome| *outcome == Outcome::default())),
+    ] {
+        assert!(count >= 20, "{what}: {count}");
+    }
+}
+
+#[test]
+fn survives_stalls() {
+    let mut rig = rig(2);
+    rig.turns = (30, 200);
+    for (seed, stall) in (20..).zip(stalls_of::<6>()) {
+        rig.pauses(stall);
+        let heads = heads(&rig, seed, 60);
+        rig.send_heads(&heads);
+        rig.send_nudges(&nudges(seed, 30));
+        rig.settle();
+        // Notices may be forgotten, and keep their order.
+        let (found, due) = rig.compare();
+        let mut due = due.into_iter();
+        assert!(found.iter().all(|notice| due.any(|other| other == *notice)), "notices");
+    }
+}
+
+#[test]
+fn rust_and_verilog_agree() {
+    let cases = [
+        differential!("judge", Judge::default, [head, is_nudge, row, address, pause]),
+        differential!("describe", Describe::default, [head, nudge, is_nudge, row, colour]),
+        differential!(
+            "lookup",
+            Lookup::default,
+            clock,
+            [
+                head.payload,
+                head.valid,
+                nudge.payload,
+                nudge.valid,
+                pause,
+                row,
+                address,
+                colour,
+                request.ready,
+                response.ready,
+                order.ready,
+                notice.ready
+            ]
+        ),
+    ];
+    assert_agree(cases, 300);
+}

@@ -1,0 +1,237 @@
+//! Corners of the lookup, its times, and its reset.
+
+use rust_hdl::prelude::Bits;
+use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
+use stroma_abi::wire::opcode;
+use stroma_verilate::{Pause, SplitMix64};
+
+use super::{flip, good, heads, nudges, rig};
+use crate::head::Head;
+use crate::testing::read;
+use crate::transport::lookup::model::Outcome;
+use crate::transport::lookup::rig::{NOTICES, Rig};
+use crate::transport::records::{Nudge, Occasion};
+
+const NEVER: Pause = Pause::None;
+
+/// A request for queue pair 0, which is ready to send: a WRITE of 9 bytes.
+fn request(rig: &Rig) -> Head {
+    Head {
+        op: u64::from(opcode::RC_WRITE_ONLY.code).into(),
+        payload_len: 9_u64.into(),
+        tclass: 0_u64.into(),
+        ..good(rig, &mut SplitMix64::new(1), 0)
+    }
+}
+
+/// What becomes of one packet, as the card says and as the model does.
+fn outcome(rig: &mut Rig, head: &Head) -> Outcome {
+    rig.send_heads(&[*head]);
+    rig.settle();
+    let (_, outcome) = rig.outcomes.last().cloned().expect("it was acted on");
+    rig.compare();
+    outcome
+}
+
+#[test]
+fn every_bit_of_addresses_and_partition_counts() {
+    let mut rig = rig(3);
+    let head = request(&rig);
+    assert!(outcome(&mut rig, &head).request.is_some());
+    for at in 0..128 {
+        assert!(
+            outcome(&mut rig, &Head { src_ip: flip(head.src_ip, at), ..head }).dropped,
+            "source bit {at}"
+        );
+        assert!(outcome(&mut rig, &Head { dst_ip: flip(head.dst_ip, at), ..head }).dropped, "own bit {at}");
+    }
+    for at in 0..15 {
+        assert!(outcome(&mut rig, &Head { pkey: flip(head.pkey, at), ..head }).dropped, "partition bit {at}");
+    }
+    for at in 3..24 {
+        assert!(outcome(&mut rig, &Head { dqpn: flip(head.dqpn, at), ..head }).dropped, "QPN bit {at}");
+    }
+}
+
+#[test]
+fn two_limited_members_do_not_talk() {
+    let mut rig = rig(3);
+    for (ours, theirs, talk) in
+        [(0x8123, 0x8123, true), (0x0123, 0x8123, true), (0x8123, 0x0123, true), (0x0123, 0x0123, false)]
+    {
+        rig.rows[0].p_key = Bits::from(ours);
+        rig.store();
+        let head = Head { pkey: Bits::from(theirs), ..request(&rig) };
+        assert_eq!(outcome(&mut rig, &head).request.is_some(), talk, "{ours:#x} {theirs:#x}");
+    }
+}
+
+#[test]
+fn the_states_that_take_requests_answers_and_nudges_are_those_of_the_contract() {
+    let mut rig = rig(3);
+    for (code, takes) in [
+        (QueuePairState::Reset, [false, false, false]),
+        (QueuePairState::Init, [false, false, false]),
+        (QueuePairState::ReadyToReceive, [true, false, false]),
+        (QueuePairState::ReadyToSend, [true, true, true]),
+        (QueuePairState::Drained, [true, true, true]),
+        (QueuePairState::SendError, [false, false, true]),
+        (QueuePairState::Error, [false, false, true]),
+    ] {
+        rig.rows[0].state = (code as u64).into();
+        rig.store();
+        let asks = request(&rig);
+        let answers = Head { op: u64::from(opcode::RC_ACKNOWLEDGE.code).into(), ..asks };
+        assert_eq!(outcome(&mut rig, &asks).request.is_some(), takes[0], "{code:?}");
+        assert_eq!(outcome(&mut rig, &answers).response.is_some(), takes[1], "{code:?}");
+        rig.send_nudges(&[Nudge { occasion: (Occasion::Flush as u64).into(), ..Nudge::default() }]);
+        rig.settle();
+        assert_eq!(rig.outcomes[0].1.response.is_some(), takes[2], "{code:?}");
+        rig.compare();
+    }
+}
+
+#[test]
+fn every_op_code_goes_where_the_table_says() {
+    let mut rig = rig(3);
+    let head = request(&rig);
+    for code in 0..=u8::MAX {
+        let outcome = outcome(&mut rig, &Head { op: u64::from(code).into(), ..head });
+        let is_request = matches!(code, 0x00..=0x0c | 0x13 | 0x14 | 0x16 | 0x17);
+        assert_eq!(outcome.request.is_some(), is_request, "{code:#x}");
+        assert_eq!(outcome.response.is_some(), matches!(code, 0x0d..=0x12), "{code:#x}");
+        assert_eq!(outcome.notified, code == 0x81, "{code:#x}");
+    }
+}
+
+#[test]
+fn a_notification_for_another_kind_of_queue_pair_is_dropped() {
+    let mut rig = rig(3);
+    let head = Head { op: u64::from(opcode::CNP.code).into(), payload_len: 0_u64.into(), ..request(&rig) };
+    // Its partition is of no account, and no state is asked for.
+    rig.rows[0].state = (QueuePairState::Init as u64).into();
+    rig.store();
+    assert!(outcome(&mut rig, &Head { pkey: flip(head.pkey, 3), ..head }).notified);
+    rig.rows[0].kind = (QueuePairKind::Local as u64).into();
+    rig.store();
+    assert_eq!(outcome(&mut rig, &head), Outcome { dropped: true, ..Outcome::default() });
+}
+
+#[test]
+fn a_ninth_notice_is_forgotten_and_nothing_else_waits_for_it() {
+    let mut rig = rig(3);
+    rig.bench[rig.sinks[3]].pause(Pause::Always);
+    let head = Head { tclass: 0x07_u64.into(), ..request(&rig) };
+    rig.send_heads(&[head; NOTICES + 3]);
+    for _ in 0..60 {
+        rig.step();
+    }
+    assert!(rig.bench.is_sent());
+    rig.bench[rig.sinks[3]].pause(NEVER);
+    rig.settle();
+    let (found, due) = rig.compare();
+    assert_eq!((found.len(), due.len()), (NOTICES, NOTICES + 3));
+}
+
+#[test]
+fn only_both_ecn_bits_mean_congestion() {
+    let mut rig = rig(3);
+    for (tclass, marked) in [(0xfc_u64, false), (0xfd, false), (0xfe, false), (0xff, true), (0x03, true)] {
+        let head = Head { tclass: tclass.into(), ..request(&rig) };
+        assert_eq!(outcome(&mut rig, &head).notice.is_some(), marked, "{tclass:#x}");
+    }
+}
+
+#[test]
+fn a_pause_drops_every_packet_and_swallows_every_nudge() {
+    let mut rig = rig(3);
+    rig.pause = true;
+    let head = request(&rig);
+    rig.send_heads(&[head; 5]);
+    rig.send_nudges(&nudges(1, 5));
+    rig.settle();
+    assert!(rig.outcomes.iter().all(|(is_packet, outcome)| outcome.dropped == *is_packet));
+    assert!(rig.outcomes.iter().all(|(_, outcome)| outcome.request.is_none() && outcome.response.is_none()));
+    rig.compare();
+}
+
+#[test]
+fn packets_and_nudges_take_turns() {
+    let mut rig = rig(3);
+    let sent = heads(&rig, 1, 20);
+    rig.send_heads(&sent);
+    rig.send_nudges(&nudges(1, 20));
+    rig.settle();
+    let turns: Vec<bool> = rig.outcomes.iter().map(|(is_packet, _)| *is_packet).collect();
+    assert!(turns.chunks(2).all(|pair| pair == [true, false]), "{turns:?}");
+    rig.compare();
+}
+
+#[test]
+fn a_full_fifo_holds_up_everything_until_it_has_room() {
+    let mut rig = rig(3);
+    rig.bench[rig.sinks[0]].pause(Pause::Always);
+    let head = request(&rig);
+    rig.send_heads(&[head; 8]);
+    rig.send_nudges(&nudges(1, 8));
+    for _ in 0..200 {
+        rig.step();
+    }
+    assert_eq!(rig.bench[rig.head].sent(), 4);
+    rig.bench[rig.sinks[0]].pause(NEVER);
+    rig.settle();
+    rig.compare();
+}
+
+#[test]
+fn the_latency_and_the_rate_are_those_promised() {
+    for port in ["request", "order"] {
+        let mut rig = rig(3);
+        let start = rig.bench.cycle();
+        let head = request(&rig);
+        rig.send_heads(&[head]);
+        while !read::<bool>(&rig.bench, &format!("{port}$valid")) {
+            assert!(rig.bench.cycle() < start + 100, "nothing comes");
+            rig.step();
+        }
+        assert_eq!(rig.bench.cycle() - start, 3, "{port}");
+    }
+    let cycles = |count: usize| {
+        let mut rig = rig(3);
+        let (start, head) = (rig.bench.cycle(), request(&rig));
+        rig.send_heads(&vec![head; count]);
+        rig.settle();
+        rig.bench.cycle() - start
+    };
+    assert_eq!(cycles(30) - cycles(20), 10 * 3);
+}
+
+#[test]
+fn recovers_from_reset() {
+    let mut rig = rig(3);
+    // At each step of an operation, and with full FIFOs.
+    for cycles in [1, 2, 3, 4, 60] {
+        for sink in rig.sinks {
+            rig.bench[sink].pause(Pause::Always);
+        }
+        let sent = heads(&rig, 1, 40);
+        rig.send_heads(&sent);
+        rig.send_nudges(&nudges(1, 40));
+        for _ in 0..cycles {
+            rig.step();
+        }
+        for sink in rig.sinks {
+            rig.bench[sink].pause(NEVER);
+        }
+        rig.bench.reset(1);
+        rig.forget();
+        for port in
+            ["busy", "enters", "pending", "dropped", "cnp_received", "request$valid", "response$valid"]
+        {
+            assert!(!read::<bool>(&rig.bench, port), "{port} after {cycles} cycles");
+        }
+        rig.settle();
+        let (found, due) = rig.compare();
+        assert_eq!(found, due, "notices");
+    }
+}

@@ -1,0 +1,170 @@
+//! Carry: the payload of each errand goes to host memory, or nowhere.
+
+use rust_hdl::prelude::*;
+
+use crate::constant::number;
+use crate::prim::fifo::Fifo;
+use crate::prim::reg::Reg;
+use crate::prim::skid::Skid;
+use crate::prim::strip::Strip;
+use crate::record;
+use crate::stream::{Beat, StreamSink, StreamSource};
+
+record! {
+    /// What to do with the next payload.
+    pub struct Pass {
+        /// There is one, and it is written.
+        pub writes: Bit,
+        /// There is one, and it is thrown away.
+        pub drops: Bit,
+        /// Bytes of its first packet.
+        pub len: Bits<13>,
+        /// It becomes a second packet, too.
+        pub crosses: Bit,
+        /// Bytes of that.
+        pub rest: Bits<13>,
+    }
+}
+
+record! {
+    /// A packet on its way out, or an errand without one.
+    pub struct Leg {
+        /// A packet has to be taken first.
+        pub waits: Bit,
+        /// Last of its errand.
+        pub ends: Bit,
+    }
+}
+
+block! {
+    /// Passes payload on, cut in two where it has to be, or throws it away.
+    ///
+    /// The beat in which a page ends is given to [`Strip`] twice: as the last one of the first packet, and as the first one
+    /// of the second, of which it skips what belongs to the first.
+    ///
+    /// - **Ports** `pass`: errand by errand what to do; `payload`: a packet for each that writes or drops; `write_data`: packets;
+    ///   `over`: a cycle high for each errand whose bytes are through, taken by `write_data` or thrown away.
+    /// - **Latency** from `payload` to `write_data` 3 cycles, from `pass` 4; to `over` 2 from `pass` without payload, 1 from the last
+    ///   beat taken. **Rate** 1 beat per cycle, without a gap between packets; a payload cut within a beat takes 1 more,
+    ///   an errand without payload 1.
+    /// - **Backpressure** stalls `payload`, and `pass` with 4 errands waiting. No combinational path from port to port.
+    /// - **Reset** forgets all errands and packets; the next beat of `payload` begins a packet.
+    pub struct Carry<const D: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub pass: StreamSink<Pass>,
+        pub payload: StreamSink<Beat<D>>,
+        pub write_data: StreamSource<Beat<D>>,
+        pub over: Signal<Out, Bit>,
+        passes: Fifo<Pass, 2>,
+        strip: Strip<D>,
+        cut: Skid<Beat<D>>,
+        legs: Fifo<Leg, 3>,
+        /// Packets taken whose legs wait: at most as many as legs.
+        taken: Reg<Bits<4>>,
+        /// The second packet is under way.
+        is_second: Reg<Bit>,
+        /// The first is, and has as many bytes left.
+        is_begun: Reg<Bit>,
+        left: Reg<Bits<13>>,
+        open: Signal<Local, Bit>,
+        left_now: Signal<Local, Bits<13>>,
+        is_cut: Signal<Local, Bit>,
+        is_shared: Signal<Local, Bit>,
+        is_last: Signal<Local, Bit>,
+        offers: Signal<Local, Bit>,
+        moves: Signal<Local, Bit>,
+        throws: Signal<Local, Bit>,
+        is_idle: Signal<Local, Bit>,
+        took: Signal<Local, Bits<4>>,
+        passes_leg: Signal<Local, Bit>,
+        beat_len: Constant<Bits<13>> = number(D / 8),
+        within_beat: Constant<Bits<13>> = number(D / 8 - 1),
+    }
+}
+
+impl<const D: usize> Logic for Carry<D> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, passes, strip, cut, legs);
+        dff_setup!(self, clock, taken, is_second, is_begun, left);
+        self.passes.reset.next = self.reset.val();
+        self.strip.reset.next = self.reset.val();
+        self.cut.reset.next = self.reset.val();
+        self.legs.reset.next = self.reset.val();
+        StreamSink::<Pass>::link(&mut self.pass, &mut self.passes.sink);
+
+        // In.
+        self.open.next = self.passes.source.valid.val() & self.legs.sink.ready.val();
+        self.left_now.next = self.passes.source.payload.val().len;
+        if self.is_begun.q.val() {
+            self.left_now.next = self.left.q.val();
+        }
+        self.is_cut.next = self.passes.source.payload.val().crosses
+            & !self.is_second.q.val()
+            & (self.left_now.val() <= self.beat_len.val());
+        self.is_shared.next = self.is_cut.val() & (self.left_now.val() != self.beat_len.val());
+        self.is_last.next = self.is_cut.val() | self.payload.payload.val().eop;
+        self.offers.next =
+            self.open.val() & self.passes.source.payload.val().writes & self.payload.valid.val();
+        self.moves.next = self.offers.val() & self.strip.sink.ready.val();
+        self.throws.next =
+            self.open.val() & self.passes.source.payload.val().drops & self.payload.valid.val();
+        self.is_idle.next = self.open.val()
+            & !self.passes.source.payload.val().writes
+            & !self.passes.source.payload.val().drops;
+        self.payload.ready.next = self.open.val()
+            & (self.passes.source.payload.val().drops
+                | (self.passes.source.payload.val().writes
+                    & self.strip.sink.ready.val()
+                    & !self.is_shared.val()));
+        self.strip.sink.valid.next = self.offers.val();
+        self.strip.sink.payload.next = self.payload.payload.val();
+        self.strip.sink.payload.next.eop = self.is_last.val();
+        if self.is_second.q.val() {
+            self.strip.skip.next =
+                bit_cast::<8, 13>(self.passes.source.payload.val().len & self.within_beat.val());
+            self.strip.keep.next = self.passes.source.payload.val().rest;
+        } else {
+            self.strip.skip.next = 0.into();
+            self.strip.keep.next = self.passes.source.payload.val().len;
+        }
+        self.passes.source.ready.next = self.is_idle.val()
+            | (self.throws.val() & self.payload.payload.val().eop)
+            | (self.moves.val() & self.is_last.val() & !self.is_cut.val());
+        if self.moves.val() {
+            self.is_begun.d.next = !self.is_last.val();
+            self.left.d.next = self.left_now.val() - self.beat_len.val();
+            if self.is_last.val() {
+                self.is_second.d.next = self.is_cut.val();
+            }
+        }
+
+        // Out.
+        StreamSource::<Beat<D>>::join(&mut self.strip.source, &mut self.cut.sink);
+        self.write_data.valid.next = self.cut.source.valid.val();
+        self.write_data.payload.next = self.cut.source.payload.val();
+        self.cut.source.ready.next = self.write_data.ready.val();
+        self.legs.sink.valid.next = self.is_idle.val()
+            | (self.throws.val() & self.payload.payload.val().eop)
+            | (self.moves.val() & self.is_last.val());
+        self.legs.sink.payload.next.waits = self.passes.source.payload.val().writes;
+        self.legs.sink.payload.next.ends = !self.is_cut.val();
+        // A packet may be taken before its leg is the oldest: legs without one are still in between.
+        self.took.next = self.taken.q.val()
+            + (self.cut.source.valid.val() & self.cut.source.payload.val().eop & self.write_data.ready.val());
+        self.taken.d.next = self.took.val();
+        self.passes_leg.next = !self.legs.source.payload.val().waits | self.taken.q.val().any();
+        self.legs.source.ready.next = self.passes_leg.val();
+        self.over.next =
+            self.legs.source.valid.val() & self.legs.source.payload.val().ends & self.passes_leg.val();
+        if self.legs.source.valid.val() & self.legs.source.payload.val().waits & self.taken.q.val().any() {
+            self.taken.d.next = self.took.val() - 1;
+        }
+        if self.reset.val() {
+            self.taken.d.next = 0.into();
+            self.is_second.d.next = false;
+            self.is_begun.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Which queue pairs have failed here, and what has still to be told of it.
+
+use rust_hdl::prelude::*;
+
+use crate::host::work::QpChange;
+use crate::prim::ram::LutRam;
+use crate::prim::reg::Reg;
+use crate::record;
+use crate::stream::StreamSink;
+
+record! {
+    /// A queue pair's failure.
+    pub struct Failure {
+        /// It has failed.
+        pub failed: Bit,
+        /// The [`Cause`](crate::state::access::Cause) that its next completion tells; 0: that is flushed.
+        pub cause: Bits<3>,
+    }
+}
+
+block! {
+    /// A row for each of `2^QPS` queue pairs: what was on its way behind a failure must not happen.
+    ///
+    /// - **Ports** `look`: the queue pair asked about; `found`: its row; `mark`: from now on it has failed, and `cause` is to be
+    ///   told, only while `open` is high; `change`: a queue pair that begins anew has not.
+    /// - **Latency** 0 cycles from `look` to `found`, 1 from `mark` and `change`.
+    /// - **Backpressure** `change` is always taken; `open` is low meanwhile.
+    /// - **Reset** clears all rows, one a cycle; `open` and `ready` are low meanwhile.
+    /// - **Limits** numbers beyond `2^QPS` share the rows of those below.
+    pub struct Failures<const QPS: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub look: Signal<In, Bits<24>>,
+        pub found: Signal<Out, Failure>,
+        pub mark: Signal<In, Bit>,
+        pub cause: Signal<In, Bits<3>>,
+        pub open: Signal<Out, Bit>,
+        pub change: StreamSink<QpChange>,
+        pub ready: Signal<Out, Bit>,
+        rows: LutRam<Failure, QPS>,
+        scrubbing: Reg<Bit>,
+        row: Reg<Bits<QPS>>,
+        clears: Signal<Local, Bit>,
+        last: Constant<Bits<QPS>> = Constant::new(Bits::mask()),
+    }
+}
+
+impl<const QPS: usize> Logic for Failures<QPS> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, rows);
+        dff_setup!(self, clock, scrubbing, row);
+        self.change.ready.next = true;
+        self.clears.next = self.change.valid.val() & self.change.payload.val().resets;
+        self.ready.next = !self.scrubbing.q.val();
+        self.open.next = !self.scrubbing.q.val() & !self.clears.val();
+        self.rows.read_address.next = bit_cast::<QPS, 24>(self.look.val());
+        self.found.next = self.rows.read_data.val();
+
+        self.rows.write_enable.next = self.mark.val();
+        self.rows.write_address.next = bit_cast::<QPS, 24>(self.look.val());
+        self.rows.write_data.next.failed = true;
+        self.rows.write_data.next.cause = self.cause.val();
+        if self.clears.val() {
+            self.rows.write_enable.next = true;
+            self.rows.write_address.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);
+            self.rows.write_data.next.failed = false;
+        }
+        // A change meanwhile finds nothing to clear: no mark is made before the scrub is over.
+        if self.scrubbing.q.val() {
+            self.rows.write_enable.next = true;
+            self.rows.write_address.next = self.row.q.val();
+            self.rows.write_data.next.failed = false;
+            self.row.d.next = self.row.q.val() + 1;
+            self.scrubbing.d.next = self.row.q.val() != self.last.val();
+        }
+        if self.reset.val() {
+            self.scrubbing.d.next = true;
+            self.row.d.next = 0.into();
+        }
+    }
+}

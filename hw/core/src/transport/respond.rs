@@ -1,0 +1,201 @@
+//! Answers to the peers: acknowledgements, the data of READs, congestion notifications.
+
+pub mod choose;
+pub mod model;
+pub mod note;
+#[cfg(test)]
+mod rig;
+pub mod rows;
+pub mod serve;
+#[cfg(test)]
+mod tests;
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::Status;
+
+use choose::Choose;
+use note::Note;
+use rows::{AnswerRow, Rows};
+use serve::{BURST, Serve};
+
+use super::records::{Task, TxFailure, TxStep};
+use crate::constant::number;
+use crate::host::work::{QpChange, QpError};
+use crate::prim::block_fifo::BlockFifo;
+use crate::prim::fifo::Fifo;
+use crate::prim::reg::Reg;
+use crate::stream::{StreamSink, StreamSource};
+
+/// log2 of the steps that wait to be taken, and of the errors.
+const STEPS_LOG: usize = 3;
+const ERRORS_LOG: usize = 4;
+
+block! {
+    /// Owes answers for `2^QPS` queue pairs, and gives them when somebody takes them; one operation at a time.
+    ///
+    /// ```text
+    ///   task, notice, failure, change ─┐            ┌ Note ──┬─ Rows ── error
+    ///                                  ├─ Choose ───┤        │   │
+    ///       ┌─ line of queue pairs ────┘            └ Serve ─┴───┴── FIFO ─ step
+    ///       └───────────────────────────────────────────┘
+    /// ```
+    ///
+    /// Whoever brings tasks must never wait for packets to leave, or two cards could wait for each other. So a task
+    /// only leaves a note: one acknowledgement a queue pair, which a newer one replaces, and 16 READs; what has no room is
+    /// dropped, and the peer asks again. Queue pairs that owe something stand in line, each once, and a visit sends
+    /// a notification, or up to four packets of a READ, or the acknowledgement. READs are answered in the order of
+    /// their tasks, and an acknowledgement behind the READs before it.
+    ///
+    /// - **Ports** `task`: what is owed. `notice`: a congestion notification is due. `failure`: the data of a READ could not be had;
+    ///   failures of requests are taken and forgotten. `change`: a queue pair stops, or begins anew. `done`: host writes visible so
+    ///   far, counted in tickets; a READ waits for its own. `pause`: no visit begins. `step`: packets. `colour`, `enters`: a step
+    ///   takes this colour, in the cycle of `enters`. `error`: a queue pair has failed. High for a cycle each: `cnps_sent`;
+    ///   `data_dropped`: a READ had no room. `ready`: the rows are scrubbed. `busy`: something is owed, and `pause` does not hold it, or something is under way or not taken.
+    /// - **Latency** from `task` to `step.valid` 8 cycles when idle, 9 for data. **Rate** 3 cycles a task, notice, change, and
+    ///   visit; a visit with n packets of a READ, and a failure, 3 + n and 4. One queue pair alone sends a READ of one
+    ///   packet in 6 cycles, and of longer ones 4 packets in 9.
+    /// - **Order** the five kinds of operation take turns; so each input moves within 20 cycles, whatever `step` does.
+    /// - **Refusals** a NAK other than for a gap is replaced by nothing but a failure. A queue pair that `stops`, or has a `failure`,
+    ///   owes nothing but a NAK from then on, until it `resets`. The first failure gives a NAK, remote operational
+    ///   error, and an `error`; those behind it nothing.
+    /// - **Backpressure** 8 steps wait; a visit sends when 4 have room, and otherwise only notes which tickets are done.
+    ///   16 errors wait, and further ones are lost: the NAK tells the peer.
+    /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; operations wait.
+    /// - **Limits** `QPS` from 1 to 15, `RING` is `QPS + 4`. Queue pairs beyond the table share the rows of those below. The code
+    ///   of the path MTU is 1 to 5. A ticket is at most 32,767 ahead of `done`, those of a queue pair do not fall, and from one visit
+    ///   to the next, which are at most `20 * 2^QPS` cycles apart unless `pause` is high, fewer than 32,768 are
+    ///   done; with `QPS` up to 10 no more could be.
+    pub struct Respond<const QPS: usize, const RING: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub task: StreamSink<Task>,
+        pub notice: StreamSink<Bits<24>>,
+        pub failure: StreamSink<TxFailure>,
+        pub change: StreamSink<QpChange>,
+        pub done: Signal<In, Bits<16>>,
+        pub pause: Signal<In, Bit>,
+        pub step: StreamSource<TxStep>,
+        pub colour: Signal<In, Bit>,
+        pub enters: Signal<Out, Bit>,
+        pub cnps_sent: Signal<Out, Bit>,
+        pub data_dropped: Signal<Out, Bit>,
+        pub error: StreamSource<QpError>,
+        pub ready: Signal<Out, Bit>,
+        pub busy: Signal<Out, Bit>,
+        choose: Choose<QPS>,
+        rows: Rows<QPS, RING>,
+        note: Note,
+        serve: Serve<QPS>,
+        line: BlockFifo<Bits<QPS>, QPS>,
+        steps: Fifo<TxStep, STEPS_LOG>,
+        errors: Fifo<QpError, ERRORS_LOG>,
+        was_cnp: Reg<Bit>,
+        was_dropped: Reg<Bit>,
+        is_paused: Reg<Bit>,
+        visits: Signal<Local, Bit>,
+        gives: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
+        changed: Signal<Local, AnswerRow>,
+        queues: Signal<Local, Bit>,
+        /// With no more steps than these a whole visit has room.
+        room: Constant<Bits<16>> = number((1 << STEPS_LOG) - BURST),
+        general: Constant<Bits<8>> = number(Status::General as u8),
+    }
+}
+
+impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, choose, rows, note, serve, line, steps, errors);
+        dff_setup!(self, clock, was_cnp, was_dropped, is_paused);
+        self.choose.reset.next = self.reset.val();
+        self.line.reset.next = self.reset.val();
+        self.steps.reset.next = self.reset.val();
+        self.errors.reset.next = self.reset.val();
+
+        // An input moves when its operation ends, so its payload is there all the while.
+        self.choose.asked.next = self.task.valid.val();
+        self.choose.asked_qpn.next = self.task.payload.val().qpn;
+        self.choose.notice.next = self.notice.valid.val();
+        self.choose.notice_qpn.next = self.notice.payload.val();
+        self.choose.failure.next = self.failure.valid.val();
+        self.choose.failure_qpn.next = self.failure.payload.val().qpn;
+        self.choose.change.next = self.change.valid.val();
+        self.choose.change_qpn.next = self.change.payload.val().qpn;
+        self.choose.line.next = self.line.source.valid.val() & !self.pause.val();
+        self.choose.line_qpn.next = self.line.source.payload.val();
+        self.visits.next = self.choose.serves.val();
+        self.choose.lengthens.next =
+            self.choose.fails.val() | (self.visits.val() & self.serve.lengthens.val());
+        self.choose.stays.next = self.visits.val() & self.serve.stays.val();
+        self.ends.next = self.choose.ends.val();
+        self.task.ready.next = self.ends.val() & self.choose.tasks.val();
+        self.notice.ready.next = self.ends.val() & self.choose.notices.val();
+        self.failure.ready.next = self.ends.val() & self.choose.fails.val();
+        self.change.ready.next = self.ends.val() & self.choose.alters.val();
+        self.line.source.ready.next = self.ends.val() & self.visits.val();
+
+        self.note.asked.next = self.task.payload.val();
+        self.note.failure.next = self.failure.payload.val();
+        self.note.change.next = self.change.payload.val();
+        self.note.tasks.next = self.choose.tasks.val();
+        self.note.notices.next = self.choose.notices.val();
+        self.note.fails.next = self.choose.fails.val();
+        self.note.alters.next = self.choose.alters.val();
+        self.note.row.next = self.rows.row.val();
+        self.note.entry.next = self.rows.entry.val();
+        self.serve.number.next = self.choose.index.val();
+        self.serve.row.next = self.rows.row.val();
+        self.serve.entry.next = self.rows.entry.val();
+        self.serve.decides.next = self.choose.decides.val();
+        self.serve.continues.next = self.choose.continues.val();
+        self.serve.done.next = self.done.val();
+        self.serve.colour.next = self.colour.val();
+        self.serve.room.next = self.steps.level.val() <= self.room.val();
+
+        self.changed.next = self.note.changed.val();
+        self.queues.next = self.note.queues.val();
+        if self.visits.val() {
+            self.changed.next = self.serve.changed.val();
+            self.queues.next = self.serve.queues.val();
+        }
+        self.rows.begins.next = self.choose.begins.val();
+        self.rows.index.next = self.choose.index.val();
+        self.rows.looks.next = self.choose.looks.val();
+        self.rows.writes.next = self.ends.val();
+        self.rows.changed.next = self.changed.val();
+        self.rows.enters.next = self.ends.val() & self.note.enters.val();
+        self.rows.entered.next = self.note.entered.val();
+        self.rows.scrubs.next = self.choose.scrubs.val();
+        // Each queue pair is in line once, so there is always a place.
+        self.line.sink.valid.next = self.ends.val() & self.queues.val();
+        self.line.sink.payload.next = self.choose.index.val();
+
+        self.gives.next = self.visits.val() & self.serve.gives.val();
+        self.steps.sink.valid.next = self.gives.val();
+        self.steps.sink.payload.next = self.serve.step.val();
+        self.enters.next = self.gives.val();
+        StreamSource::<TxStep>::link(&mut self.step, &mut self.steps.source);
+        self.errors.sink.valid.next = self.ends.val() & self.note.tells.val();
+        self.errors.sink.payload.next.qpn = bit_cast::<24, QPS>(self.choose.index.val());
+        self.errors.sink.payload.next.status = self.general.val();
+        self.errors.sink.payload.next.untold = true;
+        StreamSource::<QpError>::link(&mut self.error, &mut self.errors.source);
+
+        self.was_cnp.d.next = self.visits.val() & self.serve.gives_cnp.val();
+        self.was_dropped.d.next = self.ends.val() & self.note.drops.val();
+        self.cnps_sent.next = self.was_cnp.q.val();
+        self.data_dropped.next = self.was_dropped.q.val();
+        self.is_paused.d.next = self.pause.val();
+        self.ready.next = !self.choose.scrubs.val();
+        self.busy.next = self.choose.scrubs.val()
+            | self.choose.works.val()
+            | (self.line.level.val().any() & !self.is_paused.q.val())
+            | self.steps.level.val().any()
+            | self.errors.level.val().any();
+        if self.reset.val() {
+            self.was_cnp.d.next = false;
+            self.was_dropped.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The answers in plain Rust, an operation at a time.
+
+use std::collections::VecDeque;
+
+use rust_hdl::prelude::Bits;
+use stroma_abi::desc::Status;
+use stroma_abi::desc::region::rights;
+use stroma_abi::wire::{NakCode, Syndrome, opcode};
+
+use super::rows::READS_LOG;
+use super::serve::BURST;
+use crate::host::work::{QpChange, QpError};
+use crate::transport::records::{Answer, Task, TxFailure, TxStep};
+
+/// An acknowledgement that waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    psn: Bits<24>,
+    msn: Bits<24>,
+    syndrome: u8,
+    /// READs that are answered first.
+    behind: usize,
+}
+
+impl Ack {
+    fn says(&self) -> Syndrome {
+        Syndrome::decode(self.syndrome)
+    }
+
+    fn is_final(&self) -> bool {
+        matches!(self.says(), Syndrome::Nak(code) if code != NakCode::PsnSequence)
+    }
+
+    fn is_negative(&self) -> bool {
+        self.syndrome >> 5 == Syndrome::Nak(NakCode::PsnSequence).encode() >> 5
+    }
+}
+
+/// A READ, and its ticket counted from the first ever.
+pub type Read = (Task, u64);
+
+/// What a queue pair owes its peer.
+#[derive(Clone, Debug, Default)]
+pub struct Owed {
+    /// The acknowledgement.
+    pub ack: Option<Ack>,
+    /// READs, and the packets of the first that have gone.
+    pub reads: VecDeque<Read>,
+    /// Those packets.
+    pub packets: u64,
+    /// A congestion notification.
+    pub cnp: bool,
+    /// Nothing but a refusal.
+    pub stopped: bool,
+}
+
+impl Owed {
+    /// Is there anything?
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        self.ack.is_some() || !self.reads.is_empty() || self.cnp
+    }
+
+    /// Forgets all but a refusal.
+    fn forget(&mut self) {
+        self.reads.clear();
+        (self.packets, self.cnp, self.stopped) = (0, false, true);
+        self.ack = self.ack.filter(Ack::is_negative).map(|ack| Ack { behind: 0, ..ack });
+    }
+
+    /// Owes nothing new. What came before a final refusal is still sent, or the peer would not take the refusal for one.
+    fn stop(&mut self, ends: bool) {
+        if ends || !self.ack.is_some_and(|ack| ack.is_final()) {
+            self.forget();
+        }
+        (self.cnp, self.stopped) = (false, true);
+        self.ack = self.ack.filter(|_| !ends);
+    }
+}
+
+/// All queue pairs, and what has been counted.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// By number.
+    pub owed: Vec<Owed>,
+    /// READs without room.
+    pub dropped: u64,
+    /// Notifications sent.
+    pub cnps: u64,
+    /// Queue pairs that failed, in order.
+    pub errors: Vec<QpError>,
+}
+
+/// Bytes of a full packet.
+#[must_use]
+pub fn mtu(task: &Task) -> u64 {
+    128 << task.path_mtu.index()
+}
+
+/// Packets of an answer.
+#[must_use]
+pub fn packets(task: &Task) -> u64 {
+    u64::from(task.length).div_ceil(mtu(task)).max(1)
+}
+
+/// The PSN `count` packets on.
+#[must_use]
+pub fn psn(first: Bits<24>, count: u64) -> Bits<24> {
+    ((u64::from(first) + count) & 0xff_ffff).into()
+}
+
+fn aeth(syndrome: u8, msn: Bits<24>) -> Bits<32> {
+    (u64::from(syndrome) << 24 | u64::from(msn)).into()
+}
+
+impl Model {
+    /// `2^log` queue pairs that owe nothing.
+    #[must_use]
+    pub fn new(log: usize) -> Self {
+        Self { owed: vec![Owed::default(); 1 << log], dropped: 0, cnps: 0, errors: Vec::new() }
+    }
+
+    fn at(&mut self, qpn: Bits<24>) -> &mut Owed {
+        let count = self.owed.len();
+        &mut self.owed[qpn.index() % count]
+    }
+
+    /// Takes a task.
+    ///
+    /// # Panics
+    /// When its syndrome has more than eight bits.
+    pub fn task(&mut self, task: &Task, ticket: u64) {
+        let owed = self.at(task.qpn);
+        if task.answer == Answer::Data as u64 {
+            let has_room = owed.reads.len() < 1 << READS_LOG;
+            if has_room && !owed.stopped {
+                owed.ack = owed.ack.filter(|ack| !(task.fresh && matches!(ack.says(), Syndrome::Ack { .. })));
+                owed.reads.push_back((*task, ticket));
+            }
+            self.dropped += u64::from(!has_room);
+            return;
+        }
+        let syndrome = u8::try_from(u64::from(task.syndrome)).expect("eight bits");
+        let ack = Ack { psn: task.psn, msn: task.msn, syndrome, behind: owed.reads.len() };
+        if !owed.ack.is_some_and(|ack| ack.is_final()) && (!owed.stopped || ack.is_negative()) {
+            owed.ack = Some(ack);
+        }
+    }
+
+    /// Takes a notice.
+    pub fn notice(&mut self, qpn: Bits<24>) {
+        let owed = self.at(qpn);
+        owed.cnp |= !owed.stopped;
+    }
+
+    /// Takes a failure.
+    pub fn failure(&mut self, failure: &TxFailure) {
+        let owed = self.at(failure.qpn);
+        let holds = |(task, _): &&Read| (0..packets(task)).any(|count| psn(task.psn, count) == failure.psn);
+        let lead = |ack: &Ack| u64::from(ack.psn).wrapping_sub(failure.psn.into()) & 0xff_ffff;
+        let is_late = |ack: &Ack| ack.is_final() && !(1..1 << 23).contains(&lead(ack));
+        if !failure.is_response || owed.ack.as_ref().is_some_and(is_late) {
+            return;
+        }
+        let msn = owed.reads.front().filter(holds).map_or(0.into(), |(task, _)| task.msn);
+        owed.forget();
+        let syndrome = Syndrome::Nak(NakCode::RemoteOperational).encode();
+        owed.ack = Some(Ack { psn: failure.psn, msn, syndrome, behind: 0 });
+        let qpn = (failure.qpn.index() % self.owed.len()) as u64;
+        self.errors.push(QpError { qpn: qpn.into(), status: (Status::General as u64).into(), untold: true });
+    }
+
+    /// Takes a change.
+    pub fn change(&mut self, change: &QpChange) {
+        let owed = self.at(change.qpn);
+        if change.resets {
+            *owed = Owed::default();
+        } else if change.stops {
+            owed.stop(change.ends);
+        }
+    }
+
+    /// Visits a queue pair: the steps it sends, in colour 0.
+    ///
+    /// # Panics
+    /// When there is no such queue pair.
+    pub fn serve(&mut self, number: usize, done: u64) -> Vec<TxStep> {
+        let blank = TxStep {
+            qpn: (number as u64).into(),
+            last: true,
+            is_response: true,
+            frees: true,
+            ..TxStep::default()
+        };
+        let owed = &mut self.owed[number];
+        if owed.cnp {
+            owed.cnp = false;
+            self.cnps += 1;
+            return vec![TxStep { op: u64::from(opcode::CNP.code).into(), ..blank }];
+        }
+        let is_ack_first = owed.ack.is_some_and(|ack| ack.behind == 0);
+        if let Some((task, ticket)) = owed.reads.front().copied().filter(|_| !is_ack_first) {
+            if done < ticket {
+                return Vec::new();
+            }
+            let end = packets(&task).min(owed.packets + BURST as u64);
+            let steps = (owed.packets..end).map(|packet| data(&task, packet, &blank)).collect();
+            owed.packets = end;
+            if end == packets(&task) {
+                owed.packets = 0;
+                owed.reads.pop_front();
+                owed.ack.iter_mut().for_each(|ack| ack.behind -= 1);
+            }
+            return steps;
+        }
+        let step = |ack: Ack| TxStep {
+            op: u64::from(opcode::RC_ACKNOWLEDGE.code).into(),
+            psn: ack.psn,
+            aeth: aeth(ack.syndrome, ack.msn),
+            ..blank
+        };
+        owed.ack.take().map(step).into_iter().collect()
+    }
+}
+
+/// One packet of the answer to a READ.
+fn data(task: &Task, packet: u64, blank: &TxStep) -> TxStep {
+    let before = packet * mtu(task);
+    let bytes = mtu(task).min(u64::from(task.length) - before);
+    let row = match (packet == 0, packet + 1 == packets(task)) {
+        (true, true) => opcode::RC_READ_RESPONSE_ONLY,
+        (true, false) => opcode::RC_READ_RESPONSE_FIRST,
+        (false, true) => opcode::RC_READ_RESPONSE_LAST,
+        (false, false) => opcode::RC_READ_RESPONSE_MIDDLE,
+    };
+    let has_aeth = !row.headers.is_empty();
+    let said = aeth(Syndrome::Ack { credits: 31 }.encode(), task.msn);
+    TxStep {
+        op: u64::from(row.code).into(),
+        psn: psn(task.psn, packet),
+        aeth: if has_aeth { said } else { 0.into() },
+        payload_len: bytes.into(),
+        pd: task.pd,
+        address: u64::from(task.va).wrapping_add(before).into(),
+        key: task.key,
+        need: u64::from(rights::REMOTE_READ).into(),
+        bytes: bytes.into(),
+        ..*blank
+    }
+}

@@ -1,0 +1,298 @@
+//! The answers on a bench, each operation given to the model in the cycle in which it ends.
+
+use std::collections::VecDeque;
+
+use rust_hdl::prelude::Bits;
+use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
+
+use super::Respond;
+use super::model::Model;
+use crate::host::work::{QpChange, QpError};
+use crate::testing::{collect, push, read, verilated};
+use crate::transport::records::{Answer, Task, TxFailure, TxStep};
+
+/// log2 of the queue pairs.
+pub(super) const QPS: usize = 2;
+const RING: usize = QPS + 4;
+/// Tickets done at the start.
+const START: u64 = 1 << 20;
+/// Cycles after which the block counts as stuck.
+const LIMIT: u64 = 100_000;
+
+/// What the block did in a cycle.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Task((Task, u64)),
+    Notice(Bits<24>),
+    Failure(TxFailure),
+    Change(QpChange),
+    /// A step of this colour was made, in this cycle; tickets done in the cycle before.
+    Step {
+        colour: bool,
+        cycle: u64,
+        done: u64,
+    },
+}
+
+pub(super) struct Rig {
+    pub(super) bench: Bench,
+    pub(super) task: SourceId,
+    pub(super) notice: SourceId,
+    pub(super) failure: SourceId,
+    pub(super) change: SourceId,
+    pub(super) step: SinkId,
+    pub(super) error: SinkId,
+    pub(super) model: Model,
+    pub(super) rng: SplitMix64,
+    /// Tickets, counted from the first ever; only their low 16 bits are seen.
+    pub(super) done: u64,
+    /// That of the READ sent last.
+    pub(super) ticket: u64,
+    pub(super) pause: bool,
+    /// Every step so far, with the cycle in which it was made.
+    pub(super) steps: Vec<(u64, TxStep)>,
+    pub(super) errors: Vec<QpError>,
+    pub(super) dropped: u64,
+    pub(super) cnps: u64,
+    /// Most cycles for which an input has waited.
+    pub(super) longest: u64,
+    waits: [u64; 4],
+    tasks: VecDeque<(Task, u64)>,
+    notices: VecDeque<Bits<24>>,
+    failures: VecDeque<TxFailure>,
+    changes: VecDeque<QpChange>,
+    done_before: u64,
+    events: VecDeque<Event>,
+    taken: VecDeque<TxStep>,
+    /// Of the visit under way, and the cycle of its last step.
+    burst: VecDeque<TxStep>,
+    last_step: u64,
+}
+
+impl Default for Rig {
+    fn default() -> Self {
+        let mut bench = verilated("respond", Respond::<QPS, RING>::default);
+        let [task, notice, failure, change] = ["task", "notice", "failure", "change"]
+            .map(|name| bench.source(name).expect("the stream exists"));
+        let [step, error] = ["step", "error"].map(|name| bench.sink(name).expect("the stream exists"));
+        let mut rig = Self {
+            bench,
+            task,
+            notice,
+            failure,
+            change,
+            step,
+            error,
+            model: Model::new(QPS),
+            rng: SplitMix64::new(0),
+            done: START,
+            ticket: START,
+            pause: false,
+            steps: Vec::new(),
+            errors: Vec::new(),
+            dropped: 0,
+            cnps: 0,
+            longest: 0,
+            waits: [0; 4],
+            tasks: VecDeque::new(),
+            notices: VecDeque::new(),
+            failures: VecDeque::new(),
+            changes: VecDeque::new(),
+            done_before: START,
+            events: VecDeque::new(),
+            taken: VecDeque::new(),
+            burst: VecDeque::new(),
+            last_step: 0,
+        };
+        rig.reset(0);
+        rig.run(1 << QPS);
+        rig
+    }
+}
+
+/// An acknowledgement.
+pub(super) fn ack(number: u64, psn: u64, syndrome: u8) -> Task {
+    Task {
+        qpn: number.into(),
+        answer: (Answer::Acknowledge as u64).into(),
+        psn: psn.into(),
+        msn: (psn + 100).into(),
+        syndrome: u64::from(syndrome).into(),
+        ..Task::default()
+    }
+}
+
+/// A READ of so many bytes in packets of 1024, whose data may go at once.
+pub(super) fn data(number: u64, psn: u64, length: u64) -> Task {
+    Task {
+        qpn: number.into(),
+        pd: (number + 7).into(),
+        path_mtu: 3.into(),
+        answer: (Answer::Data as u64).into(),
+        psn: psn.into(),
+        msn: ((psn + 200) & 0xff_ffff).into(),
+        va: (0x1234_5678_9abc_0000 + psn).into(),
+        key: (psn + 0x1000).into(),
+        length: length.into(),
+        fresh: true,
+        ..Task::default()
+    }
+}
+
+impl Rig {
+    /// Resets the block. Nothing may be left in a source.
+    pub(super) fn reset(&mut self, seed: u64) {
+        assert!(self.bench.is_sent(), "a beat of the run before is left");
+        self.bench.reset(2);
+        for sink in [self.step, self.error] {
+            self.bench[sink].take();
+        }
+        self.model = Model::new(QPS);
+        self.rng = SplitMix64::new(seed);
+        (self.done, self.done_before, self.ticket, self.pause) = (START, START, START, false);
+        (self.dropped, self.cnps, self.longest, self.waits) = (0, 0, 0, [0; 4]);
+        self.steps.clear();
+        self.errors.clear();
+        self.events.clear();
+        self.taken.clear();
+        self.burst.clear();
+        assert!(!read::<bool>(&self.bench, "ready"), "the rows are being scrubbed");
+    }
+
+    fn set(&mut self, name: &str, value: u64) {
+        let port = self.bench.model().port(name).expect("the port exists");
+        self.bench.model_mut().set(port, value);
+    }
+
+    pub(super) fn send(&mut self, task: &Task) {
+        push(&mut self.bench, self.task, &[*task]);
+        let (low, done) = (u64::from(task.ticket), self.done & 0xffff);
+        // The full ticket whose low bits these are, in the half around `done`.
+        let ahead = (low + (3 << 15) - done) % (1 << 16);
+        self.tasks.push_back((*task, self.done + ahead - (1 << 15)));
+    }
+
+    pub(super) fn notify(&mut self, number: u64) {
+        push::<Bits<24>>(&mut self.bench, self.notice, &[number.into()]);
+        self.notices.push_back(number.into());
+    }
+
+    pub(super) fn fail(&mut self, number: u64, psn: Bits<24>) {
+        let failure = TxFailure { is_response: true, qpn: number.into(), psn, ..TxFailure::default() };
+        self.fail_with(failure);
+    }
+
+    pub(super) fn fail_with(&mut self, failure: TxFailure) {
+        push(&mut self.bench, self.failure, &[failure]);
+        self.failures.push_back(failure);
+    }
+
+    pub(super) fn tell(&mut self, number: u64, stops: bool, resets: bool) {
+        self.change_to(QpChange { qpn: number.into(), resets, stops, ends: false });
+    }
+
+    /// A queue pair is about to go.
+    pub(super) fn end(&mut self, number: u64) {
+        self.change_to(QpChange { qpn: number.into(), resets: false, stops: true, ends: true });
+    }
+
+    fn change_to(&mut self, change: QpChange) {
+        push(&mut self.bench, self.change, &[change]);
+        self.changes.push_back(change);
+    }
+
+    /// One cycle.
+    pub(super) fn step(&mut self) {
+        let (cycle, colour) = (self.bench.cycle(), self.rng.below(2) == 1);
+        self.set("done", self.done & 0xffff);
+        self.set("pause", self.pause.into());
+        self.set("colour", colour.into());
+        if read::<bool>(&self.bench, "enters") {
+            self.events.push_back(Event::Step { colour, cycle, done: self.done_before });
+        }
+        let sources = [self.task, self.notice, self.failure, self.change];
+        let sent = |rig: &Self| sources.map(|source| rig.bench[source].sent());
+        let before = sent(self);
+        self.bench.step();
+        let after = sent(self);
+        let event = match [0, 1, 2, 3].map(|source| before[source] != after[source]) {
+            [true, false, false, false] => self.tasks.pop_front().map(Event::Task),
+            [false, true, false, false] => self.notices.pop_front().map(Event::Notice),
+            [false, false, true, false] => self.failures.pop_front().map(Event::Failure),
+            [false, false, false, true] => self.changes.pop_front().map(Event::Change),
+            [false, false, false, false] => None,
+            moved => panic!("two operations end in one cycle: {moved:?}"),
+        };
+        self.events.extend(event);
+        for (source, wait) in self.waits.iter_mut().enumerate() {
+            let is_waiting = !self.bench[sources[source]].is_empty() || before[source] != after[source];
+            *wait = if is_waiting { *wait + 1 } else { 0 };
+            self.longest = self.longest.max(*wait);
+            if before[source] != after[source] {
+                *wait = 0;
+            }
+        }
+        self.done_before = self.done;
+        self.dropped += u64::from(read::<bool>(&self.bench, "data_dropped"));
+        self.cnps += u64::from(read::<bool>(&self.bench, "cnps_sent"));
+        self.taken.extend(collect::<TxStep>(&mut self.bench, self.step));
+        self.errors.extend(collect::<QpError>(&mut self.bench, self.error));
+        while self.follow() {}
+    }
+
+    /// Gives the model one event, as soon as all of it is known.
+    fn follow(&mut self) -> bool {
+        if matches!(self.events.front(), Some(Event::Step { .. })) && self.taken.is_empty() {
+            return false;
+        }
+        match self.events.pop_front() {
+            Some(Event::Task((task, ticket))) => self.model.task(&task, ticket),
+            Some(Event::Notice(qpn)) => self.model.notice(qpn),
+            Some(Event::Failure(failure)) => self.model.failure(&failure),
+            Some(Event::Change(change)) => self.model.change(&change),
+            Some(Event::Step { colour, cycle, done }) => self.receive(colour, cycle, done),
+            None => return false,
+        }
+        true
+    }
+
+    /// A step is what the model sends in that visit, and those of a visit follow each other.
+    fn receive(&mut self, colour: bool, cycle: u64, done: u64) {
+        let step = self.taken.pop_front().expect("a step was taken");
+        if self.burst.is_empty() {
+            self.burst = self.model.serve(step.qpn.index(), done).into();
+        } else {
+            assert_eq!(cycle, self.last_step + 1, "a pause within a visit");
+        }
+        let expected = self.burst.pop_front().unwrap_or_else(|| panic!("nothing is owed: {step:?}"));
+        assert_eq!(step, TxStep { colour, ..expected }, "step of cycle {cycle}");
+        self.last_step = cycle;
+        self.steps.push((cycle, step));
+    }
+
+    pub(super) fn run(&mut self, cycles: u64) {
+        (0..cycles).for_each(|_| self.step());
+    }
+
+    /// Steps until nothing is left, and sees that everything came.
+    pub(super) fn settle(&mut self) {
+        let start = self.bench.cycle();
+        self.step();
+        while !self.bench.is_sent() || read::<bool>(&self.bench, "busy") {
+            assert!(self.bench.cycle() - start < LIMIT, "the block is stuck");
+            self.step();
+        }
+        assert!(self.events.is_empty() && self.taken.is_empty() && self.burst.is_empty());
+        let owing = self.model.owed.iter().filter(|owed| owed.is_some()).count();
+        assert_eq!(owing, 0, "queue pairs still owe something");
+        self.step();
+        assert_eq!((self.dropped, self.cnps), (self.model.dropped, self.model.cnps));
+        assert_eq!(self.errors, self.model.errors);
+    }
+
+    /// What was sent, as queue pair, op-code and PSN.
+    pub(super) fn sent(&self) -> Vec<(u64, u64, u64)> {
+        let brief = |(_, step): &(u64, TxStep)| (step.qpn.into(), step.op.into(), step.psn.into());
+        self.steps.iter().map(brief).collect()
+    }
+}

@@ -1,0 +1,132 @@
+//! What is known of the answers that queue pairs owe.
+
+use rust_hdl::prelude::*;
+
+use crate::prim::ram::BlockRam;
+use crate::prim::reg::Reg;
+use crate::record;
+
+/// log2 of the READs of a queue pair that wait for their data.
+pub const READS_LOG: usize = 4;
+
+record! {
+    /// What a queue pair owes its peer.
+    pub struct AnswerRow {
+        /// An acknowledgement waits.
+        pub acks: Bit,
+        /// Its PSN.
+        pub ack_psn: Bits<24>,
+        /// Its MSN.
+        pub ack_msn: Bits<24>,
+        /// Its syndrome.
+        pub syndrome: Bits<8>,
+        /// READs before this one are answered first.
+        pub ack_after: Bits<5>,
+        /// READs answered, modulo 32; the low four bits are the place of the next.
+        pub head: Bits<5>,
+        /// READs taken, modulo 32.
+        pub tail: Bits<5>,
+        /// Bytes of the READ at the head that have gone.
+        pub sent: Bits<32>,
+        /// With `sent` not 0: the PSN that comes next.
+        pub next_psn: Bits<24>,
+        /// READs before this one may be answered: their tickets are done.
+        pub due_to: Bits<5>,
+        /// The ticket of the READ taken last, which the others do not exceed.
+        pub last_ticket: Bits<16>,
+        /// A congestion notification is due.
+        pub cnp_due: Bit,
+        /// It stands in line.
+        pub queued: Bit,
+        /// Only a refusal is still told.
+        pub stopped: Bit,
+    }
+}
+
+record! {
+    /// A READ that waits for its data.
+    pub struct ReadEntry {
+        /// First PSN of the answer.
+        pub psn: Bits<24>,
+        /// Messages completed, this one included.
+        pub msn: Bits<24>,
+        /// First byte.
+        pub va: Bits<64>,
+        /// `R_Key`.
+        pub key: Bits<32>,
+        /// Bytes.
+        pub length: Bits<32>,
+        /// Code of the path MTU.
+        pub path_mtu: Bits<3>,
+        /// Protection domain.
+        pub pd: Bits<16>,
+        /// Writes to host memory that have to be visible first.
+        pub ticket: Bits<16>,
+    }
+}
+
+block! {
+    /// Keeps an [`AnswerRow`] and 16 [`ReadEntry`]s for each of `2^QPS` queue pairs.
+    ///
+    /// - **Ports** `begins`, `index`: read; `looks`: a cycle later. From the next cycle on `row` shows the row, and `entry` the
+    ///   READ at its head. `writes`, `changed`: the new row of `index`; `enters`, `entered`: a READ, at the place of the
+    ///   tail of `row`. `scrubs`: nothing is known of `index`.
+    /// - **Latency** 2 cycles. **Rate** an operation every 3 cycles.
+    /// - **Reset** none: the owner scrubs. READs behind an empty row mean nothing.
+    /// - **Limits** `RING` is `QPS + 4`; anything else panics when the block is built.
+    pub struct Rows<const QPS: usize, const RING: usize> {
+        pub clock: Signal<In, Clock>,
+        pub begins: Signal<In, Bit>,
+        pub index: Signal<In, Bits<QPS>>,
+        pub looks: Signal<In, Bit>,
+        pub row: Signal<Out, AnswerRow>,
+        pub entry: Signal<Out, ReadEntry>,
+        pub writes: Signal<In, Bit>,
+        pub changed: Signal<In, AnswerRow>,
+        pub enters: Signal<In, Bit>,
+        pub entered: Signal<In, ReadEntry>,
+        pub scrubs: Signal<In, Bit>,
+        table: BlockRam<AnswerRow, QPS>,
+        entries: BlockRam<ReadEntry, RING> = entries::<QPS, RING>(),
+        seen: Reg<AnswerRow>,
+        first: Signal<Local, Bits<RING>>,
+        head: Signal<Local, Bits<4>>,
+        tail: Signal<Local, Bits<4>>,
+        nothing: Constant<AnswerRow> = Constant::new(AnswerRow::default()),
+    }
+}
+
+fn entries<const QPS: usize, const RING: usize>() -> BlockRam<ReadEntry, RING> {
+    assert_eq!(RING, QPS + READS_LOG, "2^{QPS} queue pairs have 2^{RING} READs");
+    BlockRam::default()
+}
+
+impl<const QPS: usize, const RING: usize> Logic for Rows<QPS, RING> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, table, entries);
+        dff_setup!(self, clock, seen);
+        self.table.read_enable.next = self.begins.val();
+        self.table.read_address.next = self.index.val();
+        if self.looks.val() {
+            self.seen.d.next = self.table.read_data.val();
+        }
+        self.row.next = self.seen.q.val();
+        self.first.next = bit_cast::<RING, QPS>(self.index.val()) << 4;
+        self.head.next = bit_cast::<4, 5>(self.table.read_data.val().head);
+        self.tail.next = bit_cast::<4, 5>(self.seen.q.val().tail);
+        self.entries.read_enable.next = self.looks.val();
+        self.entries.read_address.next = self.first.val() | bit_cast::<RING, 4>(self.head.val());
+        self.entry.next = self.entries.read_data.val();
+        self.entries.write_enable.next = self.enters.val();
+        self.entries.write_address.next = self.first.val() | bit_cast::<RING, 4>(self.tail.val());
+        self.entries.write_data.next = self.entered.val();
+
+        self.table.write_enable.next = self.writes.val() | self.scrubs.val();
+        self.table.write_address.next = self.index.val();
+        self.table.write_data.next = self.changed.val();
+        if self.scrubs.val() {
+            self.table.write_data.next = self.nothing.val();
+        }
+    }
+}

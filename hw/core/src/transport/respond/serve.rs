@@ -1,0 +1,186 @@
+//! A visit: what a queue pair sends when it is its turn.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::region::rights;
+use stroma_abi::wire::{Syndrome, opcode};
+
+use super::rows::{AnswerRow, ReadEntry};
+use crate::constant::number;
+use crate::prim::reg::Reg;
+use crate::transport::records::TxStep;
+
+/// Packets of a READ that a visit sends at most.
+pub const BURST: usize = 4;
+
+block! {
+    /// Makes the steps of a visit: a congestion notification, or up to four packets of the READ at the head, or the
+    /// acknowledgement that waits; nothing without room, or while the ticket of the READ is not done.
+    /// Such a visit still notes which tickets are done.
+    ///
+    /// - **Ports** `number`, `row`, `entry`: the queue pair, steady. `decides`: the first cycle of the visit; `lengthens`: the data
+    ///   of a READ is sent in those behind it, `continues`, while `stays`. `done`, `colour`: as of
+    ///   [`Respond`](super::Respond). `room`: all steps of a visit have room, with `decides`. `gives`, `step`: a step of
+    ///   this cycle; `gives_cnp`: it is a notification. With the last cycle `changed`: the row from now on; `queues`: something is left, and the queue pair goes to the end of the line.
+    /// - **Latency** 0 cycles from `decides` to a notification or acknowledgement, 1 to data. **Rate** a step per cycle.
+    /// - **Reset** none: nothing is kept from one visit to the next.
+    pub struct Serve<const QPS: usize> {
+        pub clock: Signal<In, Clock>,
+        pub number: Signal<In, Bits<QPS>>,
+        pub row: Signal<In, AnswerRow>,
+        pub entry: Signal<In, ReadEntry>,
+        pub decides: Signal<In, Bit>,
+        pub continues: Signal<In, Bit>,
+        pub done: Signal<In, Bits<16>>,
+        pub colour: Signal<In, Bit>,
+        pub room: Signal<In, Bit>,
+        pub lengthens: Signal<Out, Bit>,
+        pub stays: Signal<Out, Bit>,
+        pub gives: Signal<Out, Bit>,
+        pub gives_cnp: Signal<Out, Bit>,
+        pub step: Signal<Out, TxStep>,
+        pub changed: Signal<Out, AnswerRow>,
+        pub queues: Signal<Out, Bit>,
+        is_due: Reg<Bit>,
+        held: Reg<ReadEntry>,
+        /// Of the next packet: its place, its PSN, bytes before it and from it on.
+        address: Reg<Bits<64>>,
+        psn: Reg<Bits<24>>,
+        sent: Reg<Bits<32>>,
+        left: Reg<Bits<32>>,
+        packets: Reg<Bits<2>>,
+        late_by: Signal<Local, Bits<16>>,
+        last_by: Signal<Local, Bits<16>>,
+        are_all_due: Signal<Local, Bit>,
+        has_read: Signal<Local, Bit>,
+        reads: Signal<Local, Bit>,
+        answers: Signal<Local, Bit>,
+        mtu: Signal<Local, Bits<32>>,
+        is_first: Signal<Local, Bit>,
+        is_last: Signal<Local, Bit>,
+        bytes: Signal<Local, Bits<13>>,
+        aeth: Signal<Local, Bits<32>>,
+        shortest: Constant<Bits<32>> = number(128),
+        syndrome_at: Constant<Bits<6>> = number(24),
+        last_packet: Constant<Bits<2>> = number(BURST - 1),
+        positive: Constant<Bits<8>> = number(Syndrome::Ack { credits: 31 }.encode()),
+        read_right: Constant<Bits<5>> = number(rights::REMOTE_READ),
+        notification: Constant<Bits<8>> = number(opcode::CNP.code),
+        acknowledgement: Constant<Bits<8>> = number(opcode::RC_ACKNOWLEDGE.code),
+        first: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_FIRST.code),
+        middle: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_MIDDLE.code),
+        last: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_LAST.code),
+        only: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_ONLY.code),
+        /// An answer of one step.
+        blank: Constant<TxStep> =
+            Constant::new(TxStep { last: true, is_response: true, frees: true, ..TxStep::default() }),
+    }
+}
+
+impl<const QPS: usize> Logic for Serve<QPS> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, is_due, held, address, psn, sent, left, packets);
+        self.has_read.next = self.row.val().head != self.row.val().tail;
+        self.reads.next = !self.row.val().cnp_due
+            & self.has_read.val()
+            & !(self.row.val().acks & (self.row.val().ack_after == self.row.val().head));
+        self.answers.next = !self.row.val().cnp_due & !self.reads.val() & self.row.val().acks;
+        self.lengthens.next = self.reads.val();
+
+        // The READ at the head, from where the last visit ended.
+        self.late_by.next = self.done.val() - self.entry.val().ticket;
+        // A ticket that is done would look like one to come when as many more are done as half of them: so it is noted.
+        self.last_by.next = self.done.val() - self.row.val().last_ticket;
+        self.are_all_due.next = !self.last_by.val().get_bit(15);
+        if self.decides.val() {
+            self.is_due.d.next = self.room.val()
+                & (!self.late_by.val().get_bit(15) | (self.row.val().due_to != self.row.val().head));
+            self.held.d.next = self.entry.val();
+            self.address.d.next = self.entry.val().va + bit_cast::<64, 32>(self.row.val().sent);
+            self.psn.d.next = self.entry.val().psn;
+            if self.row.val().sent.any() {
+                self.psn.d.next = self.row.val().next_psn;
+            }
+            self.sent.d.next = self.row.val().sent;
+            self.left.d.next = self.entry.val().length - self.row.val().sent;
+            self.packets.d.next = 0.into();
+        }
+        self.mtu.next = self.shortest.val() << self.held.q.val().path_mtu;
+        self.is_first.next = !self.sent.q.val().any();
+        self.is_last.next = self.left.q.val() <= self.mtu.val();
+        self.bytes.next = bit_cast::<13, 32>(self.mtu.val());
+        if self.is_last.val() {
+            self.bytes.next = bit_cast::<13, 32>(self.left.q.val());
+        }
+        if self.continues.val() {
+            self.address.d.next = self.address.q.val() + bit_cast::<64, 32>(self.mtu.val());
+            self.psn.d.next = self.psn.q.val() + 1;
+            self.sent.d.next = self.sent.q.val() + self.mtu.val();
+            self.left.d.next = self.left.q.val() - self.mtu.val();
+            self.packets.d.next = self.packets.q.val() + 1;
+        }
+        self.stays.next =
+            self.is_due.q.val() & !self.is_last.val() & (self.packets.q.val() != self.last_packet.val());
+
+        self.aeth.next = (bit_cast::<32, 8>(self.positive.val()) << self.syndrome_at.val())
+            | bit_cast::<32, 24>(self.held.q.val().msn);
+        self.step.next = self.blank.val();
+        self.step.next.qpn = bit_cast::<24, QPS>(self.number.val());
+        self.step.next.colour = self.colour.val();
+        self.step.next.op = self.notification.val();
+        self.gives.next =
+            self.decides.val() & self.room.val() & (self.row.val().cnp_due | self.answers.val());
+        self.gives_cnp.next = self.decides.val() & self.room.val() & self.row.val().cnp_due;
+        if !self.row.val().cnp_due {
+            self.step.next.op = self.acknowledgement.val();
+            self.step.next.psn = self.row.val().ack_psn;
+            self.step.next.aeth = (bit_cast::<32, 8>(self.row.val().syndrome) << self.syndrome_at.val())
+                | bit_cast::<32, 24>(self.row.val().ack_msn);
+        }
+        if self.continues.val() {
+            self.gives.next = self.is_due.q.val();
+            self.step.next.psn = self.psn.q.val();
+            self.step.next.op = self.middle.val();
+            self.step.next.aeth = 0.into();
+            if self.is_first.val() | self.is_last.val() {
+                self.step.next.aeth = self.aeth.val();
+                self.step.next.op = self.last.val();
+            }
+            if self.is_first.val() {
+                self.step.next.op = self.first.val();
+                if self.is_last.val() {
+                    self.step.next.op = self.only.val();
+                }
+            }
+            self.step.next.payload_len = self.bytes.val();
+            self.step.next.pd = self.held.q.val().pd;
+            self.step.next.address = self.address.q.val();
+            self.step.next.key = self.held.q.val().key;
+            self.step.next.need = self.read_right.val();
+            self.step.next.bytes = self.bytes.val();
+        }
+
+        self.changed.next = self.row.val();
+        self.changed.next.cnp_due = self.row.val().cnp_due & !self.room.val();
+        self.changed.next.acks = self.row.val().acks & !(self.answers.val() & self.room.val());
+        self.queues.next = self.has_read.val()
+            | (self.row.val().cnp_due & !self.room.val())
+            | (self.row.val().acks & !(self.answers.val() & self.room.val()));
+        if self.are_all_due.val() {
+            self.changed.next.due_to = self.row.val().tail;
+        }
+        if self.reads.val() & self.is_due.q.val() {
+            self.changed.next.sent = self.sent.q.val() + self.mtu.val();
+            self.changed.next.next_psn = self.psn.q.val() + 1;
+            if self.is_last.val() {
+                self.changed.next.sent = 0.into();
+                self.changed.next.head = self.row.val().head + 1;
+                if !self.are_all_due.val() & (self.row.val().due_to == self.row.val().head) {
+                    self.changed.next.due_to = self.row.val().head + 1;
+                }
+                self.queues.next = self.row.val().acks | ((self.row.val().head + 1) != self.row.val().tail);
+            }
+        }
+        self.changed.next.queued = self.queues.val();
+    }
+}

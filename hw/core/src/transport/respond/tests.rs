@@ -1,0 +1,185 @@
+mod corners;
+mod timing;
+
+use stroma_verilate::{Pause, SplitMix64};
+
+use super::model::{packets, psn};
+use super::rig::{QPS, Rig};
+use super::{choose, note, rows, serve};
+use crate::testing::{noise, read, stalls};
+use crate::transport::records::{Answer, Task, TxFailure};
+use crate::verilog::differential::{assert_agree, differential};
+
+/// Acknowledgements and READs of all sizes around those of packets.
+fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
+    let path_mtu = 1 + rng.below(5);
+    let mtu = 128_u64 << path_mtu;
+    let length = match rng.below(5) {
+        0 => rng.below(3),
+        1 => mtu * rng.below(4) + rng.below(3),
+        2 => (mtu * (1 + rng.below(3))).saturating_sub(rng.below(3)),
+        _ => rng.below(11 * mtu),
+    };
+    let answer = if rng.below(3) == 0 { Answer::Data } else { Answer::Acknowledge };
+    let syndromes = [0x1f, 0x1f, 0x1f, 0x1f, 0x00, 0x60, 0x60, 0x61, 0x62, 0x2c];
+    let syndrome = syndromes[usize::try_from(rng.below(10)).expect("small")];
+    Task {
+        qpn: rng.below(1 << QPS).into(),
+        path_mtu: path_mtu.into(),
+        answer: (answer as u64).into(),
+        syndrome: u64::from(if rng.below(40) == 0 { 0x63_u8 } else { syndrome }).into(),
+        length: length.into(),
+        ticket: (ticket & 0xffff).into(),
+        ..noise(rng)
+    }
+}
+
+/// A failure of what a queue pair sends, or of something else.
+fn any_failure(rig: &mut Rig) -> TxFailure {
+    let number = rig.rng.below(1 << QPS);
+    let head = rig.model.owed[usize::try_from(number).expect("small")].reads.front().map(|read| read.0);
+    let near = |task: Task, rng: &mut SplitMix64| psn(task.psn, rng.below(packets(&task) + 1));
+    let random: TxFailure = noise(&mut rig.rng);
+    let psn = head.map_or(random.psn, |task| near(task, &mut rig.rng));
+    TxFailure { qpn: number.into(), psn, is_response: rig.rng.below(4) != 0, ..random }
+}
+
+/// Everything at random.
+fn live(rig: &mut Rig, cycles: u64, often: u64) {
+    for _ in 0..cycles {
+        if rig.rng.below(100) < often && rig.bench[rig.task].is_empty() {
+            rig.ticket = rig.ticket.max(rig.done + rig.rng.below(20) - 10);
+            let task = any_task(&mut rig.rng, rig.ticket);
+            rig.send(&task);
+        }
+        if rig.rng.below(60) == 0 && rig.bench[rig.notice].is_empty() {
+            let number = rig.rng.below(1 << QPS);
+            rig.notify(number);
+        }
+        if rig.rng.below(400) == 0 && rig.bench[rig.failure].is_empty() {
+            let failure = any_failure(rig);
+            rig.fail_with(failure);
+        }
+        if rig.rng.below(150) == 0 && rig.bench[rig.change].is_empty() {
+            let number = rig.rng.below(1 << QPS);
+            let what = rig.rng.below(10);
+            if what == 0 {
+                rig.end(number);
+            } else {
+                rig.tell(number, what < 3, (3..9).contains(&what));
+            }
+        }
+        match rig.rng.below(100) {
+            0 => rig.pause = true,
+            1..10 => rig.pause = false,
+            10..30 => rig.done += 1,
+            _ => {}
+        }
+        rig.step();
+    }
+    rig.pause = false;
+    rig.done += 100;
+    rig.settle();
+}
+
+#[test]
+fn agrees_with_the_model() {
+    let mut rig = Rig::default();
+    let mut dropped = 0;
+    for seed in 0..8 {
+        rig.reset(seed);
+        rig.done += 0xffe0;
+        let percent = if seed < 4 { 0 } else { 97 };
+        rig.bench[rig.step].pause(Pause::Random { seed, percent });
+        live(&mut rig, 6000, [3, 10, 30, 100, 10, 30, 100, 100][usize::try_from(seed).expect("small")]);
+        let counts = [rig.steps.len() as u64, rig.cnps, rig.errors.len() as u64];
+        assert!(counts[0] > 80 && counts[1] > 5 && counts[2] > 1, "seed {seed}: {counts:?}");
+        dropped += rig.dropped;
+    }
+    assert!(dropped > 5, "{dropped} dropped");
+}
+
+#[test]
+fn survives_stalls() {
+    let mut rig = Rig::default();
+    for (seed, (idle, pressure)) in (0..).zip(stalls()) {
+        rig.reset(seed);
+        for source in [rig.task, rig.notice, rig.failure, rig.change] {
+            rig.bench[source].pause(idle.clone());
+        }
+        for sink in [rig.step, rig.error] {
+            rig.bench[sink].pause(pressure.clone());
+        }
+        live(&mut rig, 3000, 20);
+        assert!(rig.steps.len() > 40, "{} steps", rig.steps.len());
+    }
+}
+
+#[test]
+fn recovers_from_reset() {
+    let mut rig = Rig::default();
+    rig.bench[rig.step].pause(Pause::Always);
+    rig.bench[rig.error].pause(Pause::Always);
+    for number in 0..1 << QPS {
+        let task = Task { qpn: number.into(), ..any_task(&mut rig.rng, 0) };
+        rig.send(&Task { answer: (Answer::Data as u64).into(), ticket: 0.into(), ..task });
+    }
+    rig.run(60);
+    rig.fail(1, 5.into());
+    rig.notify(2);
+    rig.run(60);
+    assert!(read::<bool>(&rig.bench, "step$valid") && read::<bool>(&rig.bench, "error$valid"));
+    rig.bench[rig.step].pause(Pause::None);
+    rig.bench[rig.error].pause(Pause::None);
+    rig.reset(1);
+    rig.run(1 << QPS);
+    assert!(read::<bool>(&rig.bench, "ready") && !read::<bool>(&rig.bench, "busy"), "nothing is left");
+    rig.run(50);
+    rig.settle();
+    assert!(rig.steps.is_empty());
+    live(&mut rig, 3000, 20);
+}
+
+#[test]
+fn rust_and_verilog_agree() {
+    let cases = vec![
+        differential!(
+            "respond_note",
+            note::Note::default,
+            clock,
+            [asked, failure, change, tasks, notices, fails, alters, row, entry]
+        ),
+        differential!(
+            "respond_serve",
+            serve::Serve::<3>::default,
+            clock,
+            [number, row, entry, decides, continues, done, colour, room]
+        ),
+        differential!(
+            "respond_rows",
+            rows::Rows::<2, 6>::default,
+            clock,
+            [begins, index, looks, writes, changed, enters, entered, scrubs]
+        ),
+        differential!(
+            "respond_choose",
+            choose::Choose::<2>::default,
+            clock,
+            [
+                asked,
+                asked_qpn,
+                notice,
+                notice_qpn,
+                failure,
+                failure_qpn,
+                change,
+                change_qpn,
+                line,
+                line_qpn,
+                lengthens,
+                stays
+            ]
+        ),
+    ];
+    assert_agree(cases, 300);
+}

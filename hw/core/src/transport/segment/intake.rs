@@ -1,0 +1,103 @@
+//! Intake: what each stage has to know of a message, to each stage.
+
+use rust_hdl::prelude::*;
+
+use super::MTU_BASE;
+use super::window::Reach;
+use crate::constant::number;
+use crate::host::work::Work;
+use crate::prim::fifo::Fifo;
+use crate::record;
+use crate::stream::{StreamSink, StreamSource};
+use crate::transport::records::Message;
+
+record! {
+    /// What the units of a WQE hold.
+    pub struct Outline {
+        /// How many they are.
+        pub units: Bits<4>,
+        /// Scatter/gather entries.
+        pub sge_count: Bits<5>,
+        /// Data instead of entries.
+        pub inline: Bit,
+        /// Bytes that entries or data have; 0: the units do not matter.
+        pub length: Bits<32>,
+    }
+}
+
+block! {
+    /// Hands each message to the stages that need it.
+    ///
+    /// - **Ports** `message`: in; `plan`: every message, for its packets; `order`: of every message, how its units are read,
+    ///   and no more of a [`Work`]; `reach`: of messages with entries, which bytes of them are sent; `busy`: one of these
+    ///   waits.
+    /// - **Latency** 1 cycle. **Rate** 1 message per cycle.
+    /// - **Backpressure** `message` waits while 4 plans, 4 orders or 4 reaches wait. `message.ready` is made of registers.
+    /// - **Reset** empties it.
+    pub struct Intake {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub message: StreamSink<Message>,
+        pub plan: StreamSource<Message>,
+        pub order: StreamSource<Work>,
+        pub reach: StreamSource<Reach>,
+        pub busy: Signal<Out, Bit>,
+        plans: Fifo<Message, 2>,
+        outlines: Fifo<Outline, 2>,
+        reaches: Fifo<Reach, 2>,
+        has_room: Signal<Local, Bit>,
+        enters: Signal<Local, Bit>,
+        has_entries: Signal<Local, Bit>,
+        packets: Signal<Local, Bits<36>>,
+        base_log: Constant<Bits<4>> = number(MTU_BASE.ilog2()),
+        nothing: Constant<Work> = Constant::new(Work::default()),
+    }
+}
+
+impl Logic for Intake {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, plans, outlines, reaches);
+        self.plans.reset.next = self.reset.val();
+        self.outlines.reset.next = self.reset.val();
+        self.reaches.reset.next = self.reset.val();
+
+        self.has_room.next =
+            self.plans.sink.ready.val() & self.outlines.sink.ready.val() & self.reaches.sink.ready.val();
+        self.message.ready.next = self.has_room.val();
+        self.enters.next = self.message.valid.val() & self.has_room.val();
+        self.has_entries.next = !self.message.payload.val().is_read
+            & !self.message.payload.val().inline
+            & self.message.payload.val().length.any();
+
+        self.plans.sink.valid.next = self.enters.val();
+        self.plans.sink.payload.next = self.message.payload.val();
+        self.outlines.sink.valid.next = self.enters.val();
+        self.outlines.sink.payload.next.units = self.message.payload.val().units;
+        self.outlines.sink.payload.next.sge_count = self.message.payload.val().sge_count;
+        self.outlines.sink.payload.next.inline = self.message.payload.val().inline;
+        self.outlines.sink.payload.next.length = self.message.payload.val().length;
+        // The entries of a READ are where its answer goes: nothing is sent of them.
+        if self.message.payload.val().is_read {
+            self.outlines.sink.payload.next.length = 0.into();
+        }
+        self.reaches.sink.valid.next = self.enters.val() & self.has_entries.val();
+        self.reaches.sink.payload.next.skips = self.message.payload.val().skips;
+        self.packets.next = bit_cast::<36, 24>(self.message.payload.val().packets);
+        self.reaches.sink.payload.next.bytes =
+            (self.packets.val() << self.base_log.val()) << self.message.payload.val().path_mtu;
+
+        StreamSource::<Message>::link(&mut self.plan, &mut self.plans.source);
+        StreamSource::<Reach>::link(&mut self.reach, &mut self.reaches.source);
+        self.order.valid.next = self.outlines.source.valid.val();
+        self.outlines.source.ready.next = self.order.ready.val();
+        self.order.payload.next = self.nothing.val();
+        self.order.payload.next.units = self.outlines.source.payload.val().units;
+        self.order.payload.next.sge_count = self.outlines.source.payload.val().sge_count;
+        self.order.payload.next.inline = self.outlines.source.payload.val().inline;
+        self.order.payload.next.length = self.outlines.source.payload.val().length;
+        self.busy.next = self.plans.source.valid.val()
+            | self.outlines.source.valid.val()
+            | self.reaches.source.valid.val();
+    }
+}

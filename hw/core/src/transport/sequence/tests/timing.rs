@@ -1,0 +1,86 @@
+//! When the sequence gives, and that it starts afresh.
+
+use stroma_abi::wire::opcode;
+use stroma_verilate::Pause;
+
+use super::corners::request;
+use super::{Peer, converse};
+use crate::host::work::QpChange;
+use crate::testing::read;
+use crate::transport::records::Arrival;
+use crate::transport::sequence::rig::{QPS, Rig};
+
+fn writes(count: u64) -> Vec<Arrival> {
+    (0..count).map(|at| request(opcode::RC_WRITE_ONLY, 0xff_fffe + at, 8, 8)).collect()
+}
+
+#[test]
+fn the_latency_and_the_rate_are_those_promised() {
+    let mut rig = Rig::new();
+    let start = rig.bench.cycle();
+    rig.send(&writes(1));
+    while !read::<bool>(&rig.bench, "errand$valid") {
+        assert!(rig.bench.cycle() < start + 100, "nothing comes");
+        rig.step();
+    }
+    assert_eq!(rig.bench.cycle() - start, 3);
+
+    let cycles = |count| {
+        let mut rig = Rig::new();
+        let start = rig.bench.cycle();
+        rig.send(&writes(count));
+        rig.settle();
+        rig.bench.cycle() - start
+    };
+    assert_eq!(cycles(30) - cycles(20), 10 * 3);
+}
+
+#[test]
+fn four_errands_wait_and_changes_do_not_wait_for_them() {
+    let mut rig = Rig::new();
+    rig.bench[rig.errand].pause(Pause::Always);
+    rig.send(&writes(6));
+    for _ in 0..60 {
+        rig.step();
+    }
+    assert_eq!(rig.bench[rig.arrival].sent(), 4);
+    rig.send_changes(&[QpChange::default(); 5]);
+    for _ in 0..15 {
+        rig.step();
+    }
+    assert_eq!(rig.bench[rig.change].sent(), 5);
+    rig.bench[rig.errand].pause(Pause::None);
+    rig.settle();
+    rig.compare();
+}
+
+#[test]
+fn recovers_from_reset() {
+    let mut rig = Rig::new();
+    let mut peer = Peer::new(3);
+    // At each step of an operation, with a message under way, and with a full FIFO.
+    for cycles in [1, 2, 3, 4, 5, 60] {
+        converse(&mut rig, &mut peer, 2, 20);
+        rig.bench[rig.errand].pause(Pause::Always);
+        let requests: Vec<Arrival> = (0..8).map(|_| peer.request(100)).collect();
+        rig.send(&requests);
+        for _ in 0..cycles {
+            rig.step();
+        }
+        rig.bench[rig.errand].pause(Pause::None);
+        rig.bench.reset(1);
+        rig.forget();
+        for port in ["errand$valid", "duplicates", "naks", "ready"] {
+            assert!(!read::<bool>(&rig.bench, port), "{port} after {cycles} cycles");
+        }
+        for row in 0..1 << QPS {
+            assert!(rig.is_busy() && !read::<bool>(&rig.bench, "ready"), "row {row} is to be scrubbed");
+            rig.step();
+        }
+        assert!(read::<bool>(&rig.bench, "ready"));
+        // What was sent before and not taken comes now, and every queue pair begins anew.
+        rig.settle();
+        rig.compare();
+        peer.model = rig.model.clone();
+    }
+}

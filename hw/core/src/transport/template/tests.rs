@@ -1,0 +1,202 @@
+use std::collections::VecDeque;
+
+use num_bigint::BigUint;
+use rust_hdl::prelude::Bits;
+use stroma_abi::wire::opcode::{CNP, RC_ACKNOWLEDGE, RC_WRITE_MIDDLE};
+use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
+
+use super::Template;
+use crate::head::Head;
+use crate::pack::Packed;
+use crate::stream::{Beat, beats};
+use crate::testing::{collect, noise, push, read, stalls, verilated};
+use crate::transport::records::{PathRow, TxPacket};
+
+/// Queue pairs of the bench.
+const PAIRS: u64 = 4;
+
+struct Rig<const D: usize> {
+    bench: Bench,
+    packet: SourceId,
+    payload: SourceId,
+    head: SinkId,
+    source: SinkId,
+    paths: Vec<PathRow>,
+    /// Queue pairs of the packets that were not taken.
+    numbers: VecDeque<usize>,
+    addresses: Vec<u128>,
+    mac: u64,
+    rng: SplitMix64,
+    again: u32,
+    unsent: u32,
+}
+
+impl<const D: usize> Rig<D> {
+    fn new() -> Self {
+        let mut bench = verilated("template", Template::<D>::default);
+        let [packet, payload] =
+            ["packet", "payload"].map(|name| bench.source(name).expect("the stream exists"));
+        let [head, source] = ["head", "source"].map(|name| bench.sink(name).expect("the stream exists"));
+        bench.reset(2);
+        let mut rng = SplitMix64::new(3);
+        let mut paths: Vec<PathRow> =
+            (0..PAIRS).map(|_| PathRow { exists: true, ..noise(&mut rng) }).collect();
+        paths[1].exists = false;
+        paths[2].peer_ip = BigUint::from(0xffff_0a00_0001_u64).into();
+        let addresses =
+            (0..16).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
+        let mac = rng.below(1 << 48);
+        Self {
+            bench,
+            packet,
+            payload,
+            head,
+            source,
+            paths,
+            numbers: VecDeque::new(),
+            addresses,
+            mac,
+            rng,
+            again: 0,
+            unsent: 0,
+        }
+    }
+
+    fn set<T: Packed>(&mut self, name: &str, value: &T) {
+        let port = self.bench.model().port(name).expect("the port exists");
+        self.bench.model_mut().set_wide(port, &value.to_words());
+    }
+
+    /// One cycle, in which the tables answer.
+    fn step(&mut self) {
+        self.set("mac", &Bits::<48>::from(self.mac));
+        let taken = self.bench[self.packet].sent();
+        self.bench.step();
+        if self.bench[self.packet].sent() > taken {
+            let number = self.numbers.pop_front().expect("only what was queued is taken");
+            let row = self.paths[number];
+            self.set("path", &row);
+            let address: Bits<128> = BigUint::from(self.addresses[row.source_address.index()]).into();
+            self.set("address", &address);
+            self.bench.model_mut().eval();
+            assert_eq!(read::<Bits<4>>(&self.bench, "address_index"), row.source_address);
+        }
+        self.again += u32::from(read::<bool>(&self.bench, "again"));
+        self.unsent += u32::from(read::<bool>(&self.bench, "unsent"));
+    }
+
+    fn queue(&mut self, packet: &TxPacket) {
+        push(&mut self.bench, self.packet, &[*packet]);
+        self.numbers.push_back(packet.qpn.index());
+    }
+
+    /// The twin: what a packet becomes.
+    fn expected(&self, packet: &TxPacket) -> Option<Head> {
+        let path = self.paths[packet.qpn.index()];
+        path.exists.then(|| Head {
+            dmac: path.peer_mac,
+            smac: self.mac.into(),
+            tagged: path.has_vlan,
+            tci: path.vlan,
+            v6: packet.qpn.index() != 2,
+            tclass: path.traffic_class,
+            flow: path.flow_label,
+            dont_fragment: true,
+            hops: path.hop_limit,
+            src_ip: BigUint::from(self.addresses[path.source_address.index()]).into(),
+            dst_ip: path.peer_ip,
+            sport: path.source_port,
+            op: packet.op,
+            pkey: path.p_key,
+            congestion: u64::from(packet.op.index() == usize::from(CNP.code)).wrapping_mul(0x40).into(),
+            migrated: true,
+            dqpn: path.peer,
+            ackreq: packet.ackreq,
+            psn: packet.psn,
+            va: packet.va,
+            rkey: packet.rkey,
+            len: packet.len,
+            aeth: packet.aeth,
+            payload_len: packet.payload_len,
+            ..Head::default()
+        })
+    }
+
+    /// Sends random packets; all must leave as the twin says. Cycles it took.
+    fn run(&mut self, count: usize, longest: u64) -> u64 {
+        let (mut heads, mut data, mut again, mut unsent) = (Vec::new(), Vec::<Beat<D>>::new(), 0, 0);
+        (self.again, self.unsent) = (0, 0);
+        for _ in 0..count {
+            let len = if longest == 0 { 0 } else { self.rng.below(longest) };
+            let op = [RC_WRITE_MIDDLE, RC_ACKNOWLEDGE, CNP]
+                [usize::try_from(self.rng.below(3)).expect("small")]
+            .code;
+            let packet = TxPacket {
+                qpn: self.rng.below(PAIRS).into(),
+                op: u64::from(op).into(),
+                payload_len: len.into(),
+                ..noise(&mut self.rng)
+            };
+            self.queue(&packet);
+            let bytes: Vec<u8> = (0..len).map(|_| self.rng.next_u64().to_le_bytes()[0]).collect();
+            let beats = if bytes.is_empty() { Vec::new() } else { beats::<D>(&bytes) };
+            push(&mut self.bench, self.payload, &beats);
+            if let Some(head) = self.expected(&packet) {
+                heads.push(head);
+                data.extend(beats);
+                again += u32::from(packet.again);
+            } else {
+                unsent += 1;
+            }
+        }
+        let start = self.bench.cycle();
+        while !self.bench.is_sent() || read::<bool>(&self.bench, "busy") {
+            self.step();
+            assert!(self.bench.cycle() < start + 100_000, "stuck");
+        }
+        let cycles = self.bench.cycle() - start;
+        (0..3).for_each(|_| self.step());
+        assert!(collect::<Head>(&mut self.bench, self.head) == heads, "heads");
+        assert!(collect::<Beat<D>>(&mut self.bench, self.source) == data, "payload");
+        assert_eq!((self.again, self.unsent), (again, unsent));
+        cycles
+    }
+}
+
+fn agrees<const D: usize>() {
+    let mut rig = Rig::<D>::new();
+    for (idle, pressure) in stalls() {
+        for source in [rig.packet, rig.payload] {
+            rig.bench[source].pause(idle.clone());
+        }
+        for sink in [rig.head, rig.source] {
+            rig.bench[sink].pause(pressure.clone());
+        }
+        rig.run(80, 300);
+    }
+}
+
+#[test]
+fn packets_get_the_fields_of_their_path() {
+    agrees::<64>();
+    agrees::<512>();
+}
+
+#[test]
+fn a_packet_takes_two_cycles() {
+    let mut rig = Rig::<512>::new();
+    let cycles = rig.run(100, 0);
+    assert!((200..210).contains(&cycles), "{cycles} cycles");
+}
+
+#[test]
+fn recovers_from_reset() {
+    let mut rig = Rig::<64>::new();
+    let packet = TxPacket { payload_len: 8.into(), ..TxPacket::default() };
+    rig.queue(&packet);
+    (0..5).for_each(|_| rig.step());
+    assert!(read::<bool>(&rig.bench, "busy"));
+    rig.bench.reset(1);
+    collect::<Head>(&mut rig.bench, rig.head);
+    rig.run(10, 100);
+}

@@ -1,0 +1,94 @@
+//! The front ends alone: what stands between MAC and transport, with the transport side open.
+//!
+//! ```text
+//!  network            AXI4-Stream                                         transport
+//!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> rx_head, rx_payload (whole, checked packets)
+//!   tx_* pins <- AxisOut <- TxFront: ICRC, insert, build        <- tx_head, tx_payload
+//! ```
+//!
+//! The card has the same blocks, joined alike; there the transport takes the heads, and nobody outside sees them. Stories
+//! about single frames need them to be seen.
+
+use rust_hdl::prelude::*;
+use stroma_abi::wire::class::Class;
+use stroma_hw::block;
+use stroma_hw::head::Head;
+use stroma_hw::rx::RxFront;
+use stroma_hw::rx::axis::AxisIn;
+use stroma_hw::stream::{Beat, StreamSink, StreamSource};
+use stroma_hw::tx::TxFront;
+use stroma_hw::tx::axis::AxisOut;
+
+block! {
+    /// Both front ends between MAC and transport.
+    ///
+    /// - **Ports** `rx_t*`, `tx_t*`: AXI4-Stream to the MAC, frames without FCS; `rx_head`/`rx_payload`: one head a good packet and its
+    ///   payload; `tx_head`/`tx_payload`: the same the other way; `rx_counts`: frames of each class; `tx_mismatched`: payloads that
+    ///   were not as long as their head said.
+    /// - **Rate** one beat a cycle each way, no bubbles between frames.
+    /// - **Backpressure** `rx_tready` falls only when the transport side stops taking packets.
+    /// - **Reset** synchronous; everything under way is forgotten.
+    pub struct Fronts<const D: usize, const K: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub rx_tdata: Signal<In, Bits<D>>,
+        pub rx_tkeep: Signal<In, Bits<K>>,
+        pub rx_tvalid: Signal<In, Bit>,
+        pub rx_tlast: Signal<In, Bit>,
+        pub rx_tuser: Signal<In, Bit>,
+        pub rx_tready: Signal<Out, Bit>,
+        pub tx_tdata: Signal<Out, Bits<D>>,
+        pub tx_tkeep: Signal<Out, Bits<K>>,
+        pub tx_tvalid: Signal<Out, Bit>,
+        pub tx_tlast: Signal<Out, Bit>,
+        pub tx_tuser: Signal<Out, Bit>,
+        pub tx_tready: Signal<In, Bit>,
+        pub tx_pause: Signal<In, Bit>,
+        pub rx_head: StreamSource<Head>,
+        pub rx_payload: StreamSource<Beat<D>>,
+        pub tx_head: StreamSink<Head>,
+        pub tx_payload: StreamSink<Beat<D>>,
+        pub rx_counts: [Signal<Out, Bits<32>>; Class::COUNT],
+        pub tx_mismatched: Signal<Out, Bits<32>>,
+        mac_in: AxisIn<D, K>,
+        rx: RxFront<D>,
+        tx: TxFront<D>,
+        mac_out: AxisOut<D, K>,
+    }
+}
+
+impl<const D: usize, const K: usize> Logic for Fronts<D, K> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, mac_in, rx, tx, mac_out);
+        self.mac_in.reset.next = self.reset.val();
+        self.rx.reset.next = self.reset.val();
+        self.tx.reset.next = self.reset.val();
+        self.mac_out.reset.next = self.reset.val();
+
+        self.mac_in.tdata.next = self.rx_tdata.val();
+        self.mac_in.tkeep.next = self.rx_tkeep.val();
+        self.mac_in.tvalid.next = self.rx_tvalid.val();
+        self.mac_in.tlast.next = self.rx_tlast.val();
+        self.mac_in.tuser.next = self.rx_tuser.val();
+        self.rx_tready.next = self.mac_in.tready.val();
+        StreamSource::<Beat<D>>::join(&mut self.mac_in.source, &mut self.rx.sink);
+        StreamSource::<Head>::link(&mut self.rx_head, &mut self.rx.head);
+        StreamSource::<Beat<D>>::link(&mut self.rx_payload, &mut self.rx.payload);
+        for i in 0..16 {
+            self.rx_counts[i].next = self.rx.counts[i].val();
+        }
+
+        StreamSink::<Head>::link(&mut self.tx_head, &mut self.tx.head);
+        StreamSink::<Beat<D>>::link(&mut self.tx_payload, &mut self.tx.payload);
+        StreamSource::<Beat<D>>::join(&mut self.tx.source, &mut self.mac_out.sink);
+        self.tx_mismatched.next = self.tx.mismatched.val();
+        self.tx_tdata.next = self.mac_out.tdata.val();
+        self.tx_tkeep.next = self.mac_out.tkeep.val();
+        self.tx_tvalid.next = self.mac_out.tvalid.val();
+        self.tx_tlast.next = self.mac_out.tlast.val();
+        self.tx_tuser.next = self.mac_out.tuser.val();
+        self.mac_out.tready.next = self.tx_tready.val();
+        self.mac_out.pause.next = self.tx_pause.val();
+    }
+}

@@ -1,0 +1,86 @@
+//! The golden endpoint on a wire.
+
+use stroma_abi::Qpn;
+
+use super::Peer;
+use crate::model::{Completion, Dropped, Endpoint, Memory, Settings, Work};
+
+/// A golden [`Endpoint`] behind a MAC, which drops frames whose FCS is wrong. Timeouts are in cycles of the world.
+#[derive(Default)]
+pub struct Golden {
+    endpoint: Endpoint,
+    /// Something was done to the endpoint, so that it may have a frame to send.
+    is_stirred: bool,
+    bad: u64,
+    dropped: Vec<Dropped>,
+}
+
+impl Golden {
+    /// Adds a queue pair, in place of the one that had its number.
+    pub fn connect(&mut self, settings: Settings) {
+        self.endpoint.connect(settings);
+    }
+
+    /// Posts an operation.
+    ///
+    /// # Panics
+    /// As [`Endpoint::post`].
+    pub fn post(&mut self, number: Qpn, work: Work) {
+        self.endpoint.post(number, work);
+        self.is_stirred = true;
+    }
+
+    /// The oldest completion of a queue pair not yet taken.
+    pub fn poll(&mut self, number: Qpn) -> Option<Completion> {
+        self.endpoint.poll(number)
+    }
+
+    /// Its registered regions.
+    pub fn memory(&mut self) -> &mut Memory {
+        &mut self.endpoint.memory
+    }
+
+    /// The endpoint, to look at.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Frames dropped because their FCS was wrong.
+    #[must_use]
+    pub fn bad(&self) -> u64 {
+        self.bad
+    }
+
+    /// Why other frames changed nothing, in the order in which they came.
+    #[must_use]
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.dropped
+    }
+}
+
+impl Peer for Golden {
+    fn receive(&mut self, now: u64, frame: &[u8], bad: bool) {
+        if bad {
+            self.bad += 1;
+            return;
+        }
+        self.dropped.extend(self.endpoint.receive(now, frame).err());
+        self.is_stirred = true;
+    }
+
+    fn transmit(&mut self, now: u64) -> Option<Vec<u8>> {
+        let frame = self.endpoint.transmit(now);
+        // Without a frame now there is none before something is done to the endpoint again.
+        self.is_stirred = frame.is_some();
+        frame
+    }
+
+    fn tick(&mut self, now: u64) {
+        self.endpoint.tick(now);
+    }
+
+    fn next_due(&self, now: u64) -> Option<u64> {
+        if self.is_stirred { Some(now) } else { self.endpoint.deadline().map(|due| due.max(now)) }
+    }
+}

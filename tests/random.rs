@@ -1,0 +1,69 @@
+//! Random traffic between a card and a golden endpoint, on a perfect wire and on a bad one. The same runs, more of them, are
+//! `cargo xtask soak`.
+
+use stroma_tests::faulty::{Far, run};
+use stroma_top::Profile;
+
+/// Operations of one test; four of them a profile.
+const OPERATIONS: u64 = 500;
+
+fn perfect(profile: Profile, seed: u64) {
+    let outcome = run(profile, Far::Golden, seed, OPERATIONS, 0);
+    assert_eq!(
+        (outcome.retransmitted, outcome.timeouts, outcome.duplicates),
+        (0, 0, 0),
+        "{profile:?}: {outcome:?}"
+    );
+}
+
+/// With a hundredth of the frames lost, doubled, overtaken; the wire really was bad, so that recovery was needed.
+fn bad(profile: Profile, seed: u64) {
+    let outcome = run(profile, Far::Golden, seed, OPERATIONS, 1);
+    let [there, back] = outcome.lines;
+    for line in [there, back] {
+        assert!(line.lost > 10 && line.duplicated > 10 && line.held > 10, "{profile:?}: {outcome:?}");
+    }
+    assert!(outcome.retransmitted > 10 && outcome.duplicates > 10, "{profile:?}: {outcome:?}");
+}
+
+#[test]
+fn on_a_perfect_wire_nothing_is_sent_twice_10g() {
+    perfect(Profile::TenGig, 1);
+}
+
+#[test]
+fn on_a_perfect_wire_nothing_is_sent_twice_100g() {
+    perfect(Profile::HundredGig, 2);
+}
+
+#[test]
+fn on_a_bad_wire_all_arrives_10g_first_seed() {
+    bad(Profile::TenGig, 3);
+}
+
+#[test]
+fn on_a_bad_wire_all_arrives_10g_second_seed() {
+    bad(Profile::TenGig, 4);
+}
+
+#[test]
+fn on_a_bad_wire_all_arrives_100g_first_seed() {
+    bad(Profile::HundredGig, 5);
+}
+
+#[test]
+fn on_a_bad_wire_all_arrives_100g_second_seed() {
+    bad(Profile::HundredGig, 6);
+}
+
+#[test]
+fn two_cards_on_a_bad_wire_10g() {
+    let outcome = run(Profile::TenGig, Far::Card, 7, OPERATIONS, 1);
+    assert!(outcome.retransmitted > 10, "{outcome:?}");
+}
+
+#[test]
+fn two_cards_on_a_bad_wire_100g() {
+    let outcome = run(Profile::HundredGig, Far::Card, 8, OPERATIONS, 1);
+    assert!(outcome.retransmitted > 10, "{outcome:?}");
+}
