@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::stage::{self, Outcome, Stage};
 use crate::tools::Routine;
-use crate::{cocotb, docs, formal, lint, process, setup, test, workspace};
+use crate::{cocotb, docs, formal, frames, lint, process, setup, test, workspace};
 
 /// Runs all stages, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -29,6 +29,7 @@ pub(crate) fn run() -> Result<()> {
         Stage::new("cocotb", "`cargo xtask cocotb --profile 10g` runs this stage alone, on one card", || {
             cocotb::run(None)
         }),
+        Stage::new("frames", "`cargo xtask frames` runs this stage alone", frames::run),
         Stage::new(
             "formal runner",
             "`cargo xtask formal --self-test` runs this stage alone",

@@ -7,6 +7,7 @@ mod cocotb;
 mod demo;
 mod docs;
 mod formal;
+mod frames;
 mod lint;
 mod process;
 mod programs;
@@ -77,8 +78,8 @@ enum Task {
     Soak(soak::Options),
     /// Run everything a change must pass
     ///
-    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, cocotb, proofs, cargo-deny where installed. Stops at the first
-    /// failure, and ends with a table of minutes and of what was not run.
+    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, cocotb, frames, proofs, cargo-deny where installed. Stops at
+    /// the first failure, and ends with a table of minutes and of what was not run.
     Ci,
     /// Emit the card's Verilog and its port manifest, or one block's
     Rtl(rtl::Options),
@@ -97,6 +98,11 @@ enum Task {
         #[arg(long)]
         profile: Option<rtl::Profile>,
     },
+    /// Have the simulated cards send every kind of frame, and tshark and Python's CRC judge each
+    ///
+    /// Captures go to target/frames, one a profile, and stay there for Wireshark. A kind of frame that is missing, a frame
+    /// that tshark stumbles over and a wrong ICRC are errors.
+    Frames,
     /// Run the proofs, seeded bugs included
     ///
     /// Each proof prints one line with its result and seconds. A seeded bug that is not found is an error, and so is a run
@@ -155,6 +161,10 @@ fn run(task: Task) -> Result<()> {
         Task::Cocotb { profile } => {
             setup::run(tools::Routine::Ci)?;
             cocotb::run(profile)
+        }
+        Task::Frames => {
+            setup::run(tools::Routine::Ci)?;
+            frames::run()
         }
         Task::Formal { self_test: true, .. } => formal::self_test(),
         Task::Formal { task, .. } => formal::run(task.as_deref()),

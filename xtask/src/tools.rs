@@ -21,7 +21,7 @@ pub(crate) enum Routine {
     Demo,
     /// All tests of the workspace.
     Test,
-    /// Tests, RTL lint, cocotb and proofs.
+    /// Tests, RTL lint, cocotb, frames and proofs.
     Ci,
 }
 

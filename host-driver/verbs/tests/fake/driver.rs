@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use stroma_abi::{
+    Qpn,
     desc::{CommandStatus, Cqe, Event, QueuePair, Region, Status},
     regs::map::events,
 };
@@ -78,7 +79,7 @@ fn a_refused_command_names_the_field() {
     let completions = device.completion_queue(16).unwrap();
     fake.refuse(CommandStatus::BadField, QueuePair::SEND_LOG.byte);
     let refused = domain.queue_pair(&completions).build().unwrap_err();
-    assert_eq!(refused.to_string(), "Create of QueuePair 0: the card says BadField in field `send_log`");
+    assert_eq!(refused.to_string(), "Create of QueuePair 2: the card says BadField in field `send_log`");
     fake.refuse(CommandStatus::BadField, Region::LIST.byte);
     let refused = domain.allocate(4096, Access::LOCAL_READ).unwrap_err();
     assert!(matches!(refused, Error::CommandRefused { field: Some("list"), kind: ObjectKind::Region, .. }));
@@ -86,7 +87,7 @@ fn a_refused_command_names_the_field() {
     let refused = device.completion_queue(16).unwrap_err();
     assert_eq!(refused.to_string(), "Create of CompletionQueue 1: the card says Exists");
     // Nothing of it is left: number, addresses and memory are free again.
-    assert_eq!(domain.queue_pair(&completions).build().unwrap().number(), 0);
+    assert_eq!(domain.queue_pair(&completions).build().unwrap().number(), 2);
     assert_eq!(device.completion_queue(16).unwrap().number(), 1);
 }
 
@@ -160,7 +161,8 @@ fn a_completion_of_nothing_is_an_error_and_not_the_end() {
     let device = open(&fake);
     let (completions, queue_pair) = ready(&device);
     let base = fake.engine().completion_queues[&0].base;
-    let entry = Cqe { opcode: 1, index: 5, phase: true, ..Cqe::default() };
+    let queue_pair_number = Qpn::new(queue_pair.number());
+    let entry = Cqe { queue_pair: queue_pair_number, opcode: 1, index: 5, phase: true, ..Cqe::default() };
     fake.mock().dma_write(Iova(base), &entry.to_bytes()).unwrap();
     fake.engine().completion_queues.get_mut(&0).unwrap().producer = 1;
     queue_pair.start().wr_id(3).signaled().nop().post().unwrap();
@@ -203,8 +205,11 @@ fn everything_is_given_back_in_the_end() {
     let (completions, queue_pair) = ready(&device);
     let region = queue_pair.domain().allocate(4096, Access::LOCAL_WRITE).unwrap();
     let engine = fake.engine();
-    let places =
-        [engine.queue_pairs[&0].body.send_base, engine.completion_queues[&0].base, engine.regions[&0].list];
+    let places = [
+        engine.queue_pairs[&queue_pair.number()].body.send_base,
+        engine.completion_queues[&0].base,
+        engine.regions[&0].list,
+    ];
     drop(engine);
     // In an order that would end parents first, if children did not hold them.
     drop((device, completions));
