@@ -93,7 +93,7 @@ blocks! {
     packet_fetch:      Fetch<64, 11>,                           Fetch<512, 8>,                             "the payload of packets";
     template:          Template<64>,                            Template<512>,                             "what all packets of a queue pair share";
     lookup:            Lookup,                                  Lookup,                                    "whose a packet is";
-    sequence:          Sequence<8>,                             Sequence<10>,                              "judges requests of peers";
+    request_sequence:  Sequence<8>,                             Sequence<10>,                              "judges requests of peers";
     complete:          Complete<8, 13>,                         Complete<10, 15>,                          "judges answers of peers";
     place:             Place<64, 8>,                            Place<512, 10>,                            "carries out what packets ask for";
     respond:           Respond<8, 12>,                          Respond<10, 14>,                           "answers peers";
