@@ -15,11 +15,9 @@ use stroma_hw::block;
 use stroma_hw::head::Head;
 use stroma_hw::host::control::facts::Facts;
 use stroma_hw::host::side::HostSide;
-use stroma_hw::rx::RxFront;
-use stroma_hw::rx::axis::AxisIn;
 use stroma_hw::stream::{Beat, StreamSource};
-use stroma_hw::tx::TxFront;
-use stroma_hw::tx::axis::AxisOut;
+
+use crate::fronts::Fronts;
 
 block! {
     /// The card between MAC and host.
@@ -104,10 +102,7 @@ block! {
         pub skip: Signal<In, Bits<32>>,
         pub quiet: Signal<Out, Bit>,
         pub wake: Signal<Out, Bits<64>>,
-        mac_in: AxisIn<D, K>,
-        rx: RxFront<D>,
-        tx: TxFront<D>,
-        mac_out: AxisOut<D, K>,
+        fronts: Fronts<D, K>,
         host: HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>,
         beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
         incrementing: Constant<Bits<2>> = Constant::new(1.into()),
@@ -149,46 +144,42 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, mac_in, rx, tx, mac_out, host);
-        self.mac_in.reset.next = self.reset.val();
-        self.rx.reset.next = self.reset.val();
-        self.tx.reset.next = self.reset.val();
-        self.mac_out.reset.next = self.reset.val();
+        clock!(self, clock, fronts, host);
+        self.fronts.reset.next = self.reset.val();
         self.host.reset.next = self.reset.val();
 
         // Network.
-        self.mac_in.tdata.next = self.rx_tdata.val();
-        self.mac_in.tkeep.next = self.rx_tkeep.val();
-        self.mac_in.tvalid.next = self.rx_tvalid.val();
-        self.mac_in.tlast.next = self.rx_tlast.val();
-        self.mac_in.tuser.next = self.rx_tuser.val();
-        self.rx_tready.next = self.mac_in.tready.val();
-        StreamSource::<Beat<D>>::join(&mut self.mac_in.source, &mut self.rx.sink);
-        StreamSource::<Head>::join(&mut self.rx.head, &mut self.host.rx_head);
-        StreamSource::<Beat<D>>::join(&mut self.rx.payload, &mut self.host.rx_payload);
+        self.fronts.rx_tdata.next = self.rx_tdata.val();
+        self.fronts.rx_tkeep.next = self.rx_tkeep.val();
+        self.fronts.rx_tvalid.next = self.rx_tvalid.val();
+        self.fronts.rx_tlast.next = self.rx_tlast.val();
+        self.fronts.rx_tuser.next = self.rx_tuser.val();
+        self.rx_tready.next = self.fronts.rx_tready.val();
+        self.tx_tdata.next = self.fronts.tx_tdata.val();
+        self.tx_tkeep.next = self.fronts.tx_tkeep.val();
+        self.tx_tvalid.next = self.fronts.tx_tvalid.val();
+        self.tx_tlast.next = self.fronts.tx_tlast.val();
+        self.tx_tuser.next = self.fronts.tx_tuser.val();
+        self.fronts.tx_tready.next = self.tx_tready.val();
+        self.fronts.tx_pause.next = self.tx_pause.val();
+        StreamSource::<Head>::join(&mut self.fronts.rx_head, &mut self.host.rx_head);
+        StreamSource::<Beat<D>>::join(&mut self.fronts.rx_payload, &mut self.host.rx_payload);
+        StreamSource::<Head>::join(&mut self.host.tx_head, &mut self.fronts.tx_head);
+        StreamSource::<Beat<D>>::join(&mut self.host.tx_payload, &mut self.fronts.tx_payload);
         for i in 0..16 {
-            self.rx_counts[i].next = self.rx.counts[i].val();
-            self.host.class_counts[i].next = self.rx.counts[i].val();
+            self.rx_counts[i].next = self.fronts.rx_counts[i].val();
+            self.host.class_counts[i].next = self.fronts.rx_counts[i].val();
         }
-        StreamSource::<Head>::join(&mut self.host.tx_head, &mut self.tx.head);
-        StreamSource::<Beat<D>>::join(&mut self.host.tx_payload, &mut self.tx.payload);
-        StreamSource::<Beat<D>>::join(&mut self.tx.source, &mut self.mac_out.sink);
-        self.tx_mismatched.next = self.tx.mismatched.val();
-        self.tx_tdata.next = self.mac_out.tdata.val();
-        self.tx_tkeep.next = self.mac_out.tkeep.val();
-        self.tx_tvalid.next = self.mac_out.tvalid.val();
-        self.tx_tlast.next = self.mac_out.tlast.val();
-        self.tx_tuser.next = self.mac_out.tuser.val();
-        self.mac_out.tready.next = self.tx_tready.val();
-        self.mac_out.pause.next = self.tx_pause.val();
-        self.host.tx_frame.next = self.mac_out.tvalid.val() & self.mac_out.tlast.val() & self.tx_tready.val();
+        self.tx_mismatched.next = self.fronts.tx_mismatched.val();
+        self.host.tx_frame.next =
+            self.fronts.tx_tvalid.val() & self.fronts.tx_tlast.val() & self.tx_tready.val();
         self.host.link.next = self.link_up.val();
-        self.host.stirs.next = (self.rx_tvalid.val() & self.mac_in.tready.val())
-            | (self.rx.head.valid.val() & self.host.rx_head.ready.val())
-            | (self.rx.payload.valid.val() & self.host.rx_payload.ready.val())
-            | (self.host.tx_head.valid.val() & self.tx.head.ready.val())
-            | (self.host.tx_payload.valid.val() & self.tx.payload.ready.val())
-            | (self.mac_out.tvalid.val() & self.tx_tready.val());
+        self.host.stirs.next = (self.rx_tvalid.val() & self.fronts.rx_tready.val())
+            | (self.fronts.rx_head.valid.val() & self.host.rx_head.ready.val())
+            | (self.fronts.rx_payload.valid.val() & self.host.rx_payload.ready.val())
+            | (self.host.tx_head.valid.val() & self.fronts.tx_head.ready.val())
+            | (self.host.tx_payload.valid.val() & self.fronts.tx_payload.ready.val())
+            | (self.fronts.tx_tvalid.val() & self.tx_tready.val());
 
         // The BARs.
         self.host.lite_aw.payload.next.addr = self.s_axil_awaddr.val();

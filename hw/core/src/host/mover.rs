@@ -3,7 +3,6 @@
 pub mod ask;
 pub mod chunks;
 pub mod entries;
-pub mod failures;
 pub mod finish;
 pub mod inline;
 pub mod intake;
@@ -23,7 +22,6 @@ use rust_hdl::prelude::*;
 use ask::{Ask, Step};
 use chunks::{Chunk, Chunks};
 use entries::{Entries, InlineUnit, Range};
-use failures::Failures;
 use finish::Finish;
 use inline::{Inline, Piece};
 use intake::{Intake, Plan};
@@ -38,6 +36,7 @@ use crate::prim::colours::Colours;
 use crate::prim::fifo::Fifo;
 use crate::prim::packet_fifo::PacketFifo;
 use crate::state::access::XlatRequest;
+use crate::state::failures::Failures;
 use crate::state::mmu::XlatResponse;
 use crate::stream::{Beat, StreamSink, StreamSource};
 
@@ -174,7 +173,9 @@ impl<const D: usize, const QPS: usize, const LOG: usize> Logic for Mover<D, QPS,
         StreamSource::<Bit>::join(&mut self.verdicts.source, &mut self.place.verdict);
         self.failures.look.next = self.place.look.val();
         self.failures.mark.next = self.place.mark.val();
-        self.place.failed.next = self.failures.failed.val();
+        // What failed is told with the work itself.
+        self.failures.cause.next = 0.into();
+        self.place.failed.next = self.failures.found.val().failed;
         self.place.open.next = self.failures.open.val() & self.finish.room.val();
         StreamSink::<QpChange>::link(&mut self.change, &mut self.failures.change);
         StreamSource::<HostWrite>::link(&mut self.write, &mut self.place.write);

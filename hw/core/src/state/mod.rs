@@ -5,6 +5,7 @@ pub mod command;
 pub mod completion_queues;
 #[cfg(test)]
 mod differential;
+pub mod failures;
 pub mod heard;
 pub mod lookup;
 pub mod maintain;

@@ -24,8 +24,8 @@ block! {
     ///
     /// - **Ports** `packet`, `payload`: a payload for each packet with `payload_len > 0`, in order; `path_enable`, `path_index`,
     ///   `path`: the queue pair's path, there a cycle later; `address_index`, `address`: one of the port's addresses, in the
-    ///   same cycle; `mac`: the port's. `head`, `source`: heads, and their payload. High for a cycle each: `again`: a packet is
-    ///   sent again; `unsent`: a packet has no path any more, and is thrown away with its payload. `busy`: something is inside.
+    ///   same cycle; `mac`: the port's. `head`, `source`: heads, and their payload. `again`: high for a cycle, a packet is
+    ///   sent again. A packet without a path, whose queue pair is gone, is thrown away with its payload. `busy`: something is inside.
     /// - **Latency** 2 cycles from `packet` to `head`; 0 from `payload` to `source`. **Rate** a packet every 2 cycles, 1 beat per
     ///   cycle.
     /// - **Backpressure** 4 heads wait; then `packet` does. A payload waits for its packet. `payload` and `source` are joined
@@ -45,13 +45,11 @@ block! {
         pub head: StreamSource<Head>,
         pub source: StreamSource<Beat<D>>,
         pub again: Signal<Out, Bit>,
-        pub unsent: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         held: Reg<TxPacket>,
         /// The path of the packet that is held is here.
         looking: Reg<Bit>,
         repeats: Reg<Bit>,
-        misses: Reg<Bit>,
         heads: Fifo<Head, 2>,
         /// Of each payload: does it pass?
         verdicts: Fifo<Bit, 3>,
@@ -68,7 +66,7 @@ impl<const D: usize> Logic for Template<D> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, heads, verdicts);
-        dff_setup!(self, clock, held, looking, repeats, misses);
+        dff_setup!(self, clock, held, looking, repeats);
         self.heads.reset.next = self.reset.val();
         self.verdicts.reset.next = self.reset.val();
 
@@ -137,15 +135,12 @@ impl<const D: usize> Logic for Template<D> {
             & (self.source.ready.val() | !self.verdicts.source.payload.val());
 
         self.repeats.d.next = self.looking.q.val() & self.path.val().exists & self.held.q.val().again;
-        self.misses.d.next = self.looking.q.val() & !self.path.val().exists;
         self.again.next = self.repeats.q.val();
-        self.unsent.next = self.misses.q.val();
         self.busy.next =
             self.looking.q.val() | self.heads.level.val().any() | self.verdicts.level.val().any();
         if self.reset.val() {
             self.looking.d.next = false;
             self.repeats.d.next = false;
-            self.misses.d.next = false;
         }
     }
 }

@@ -47,7 +47,7 @@ block! {
     /// Judges each chunk when all before it are judged, and gives the write commands.
     ///
     /// - **Ports** `moves`: chunks, at least one a work; `ticket`: their works; `verdict`: high if a read failed, one for each
-    ///   packet read; `look`, `failed`, `mark`: as [`Failures`](super::failures::Failures); `open`: a chunk may be judged; `write`: commands; `pass`:
+    ///   packet read; `look`, `failed`, `mark`: as [`Failures`](crate::state::failures::Failures); `open`: a chunk may be judged; `write`: commands; `pass`:
     ///   every chunk, no earlier than its command is taken; `busy`: a chunk is inside.
     /// - **Rules** nothing is written of a chunk that is refused or could not be read, of any later chunk of its work, or of
     ///   any later work of its queue pair, which is flushed, refused works included. The first failure is told.

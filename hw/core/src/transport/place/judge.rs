@@ -7,10 +7,10 @@ use stroma_abi::wire::{NakCode, Syndrome};
 use super::ask::Mark;
 use super::collect::Found;
 use super::command::Piece;
-use super::failures::Failure;
 use crate::constant::number;
 use crate::prim::reg::Reg;
 use crate::state::access::Cause;
+use crate::state::failures::Failure;
 use crate::stream::{StreamSink, StreamSource};
 use crate::transport::records::{Answer, Errand};
 
@@ -18,7 +18,7 @@ block! {
     /// Judges each errand when all before it are judged and its answers are there.
     ///
     /// - **Ports** `errand`, `mark`: as [`Ask`](super::ask::Ask) gives them; `found`: for each errand that asks; `look`, `failure`, `marks`,
-    ///   `cause`: as [`Failures`](super::failures::Failures); `open`: an errand may be judged; `piece`: what becomes of its payload; `judged`: the
+    ///   `cause`: as [`Failures`](crate::state::failures::Failures); `open`: an errand may be judged; `piece`: what becomes of its payload; `judged`: the
     ///   errand as it has to end: `answer` is the task, `fails` the error, `completes` the completion; `untold`: of the error;
     ///   `refused`: a cycle high for each refusal that the peer is told.
     /// - **Rules** as [`Place`](super::Place) has them.

@@ -1,4 +1,4 @@
-//! Which queue pairs have failed here, and what has still to be told of it.
+//! Which queue pairs have failed in some engine, and what has still to be told of it.
 
 use rust_hdl::prelude::*;
 
@@ -19,7 +19,8 @@ record! {
 }
 
 block! {
-    /// A row for each of `2^QPS` queue pairs: what was on its way behind a failure must not happen.
+    /// A row for each of `2^QPS` queue pairs: what was on its way behind a failure must not happen. The copy engine and the one
+    /// that places what packets bring have such a table each.
     ///
     /// - **Ports** `look`: the queue pair asked about; `found`: its row; `mark`: from now on it has failed, and `cause` is to be
     ///   told, only while `open` is high; `change`: a queue pair that begins anew has not.
