@@ -57,6 +57,20 @@ const ALLOWED: &[Row] = &[
     row("stroma_abi::wire::Ipv6", "link", "the same"),
     row("stroma_abi::wire::ipv4", "link", "the checksum that goes with the mark"),
     row("stroma_abi::Field", "link/pause.rs", "places in a pause frame"),
+    row(
+        "stroma_abi::wire::Frame",
+        "link/script",
+        "which packet a rule of a fault script means, and nothing else",
+    ),
+    row("stroma_abi::wire::Opcode", "link/script", "the same: by its op-code"),
+    row("stroma_abi::wire::opcode", "link/script", "the same: by the op-code's name"),
+    row("stroma_abi::wire::Position", "link/script", "the same: by its place in a message"),
+    row("stroma_abi::wire::Role", "link/script", "the same: request or response"),
+    row("stroma_abi::wire::Transport", "link/script", "the same: kernels apart from WRITEs"),
+    row("stroma_abi::wire::Syndrome", "link/script", "the same: ACK, NAK or RNR"),
+    row("stroma_abi::Psn", "link/script", "the same: by its number"),
+    row("stroma_abi::Qpn", "link/script", "the same: by where it goes"),
+    row("stroma_abi::wire", "link/script/tests.rs", "packets for such rules"),
     row("stroma_abi::wire::Ethernet", "switch", "addresses, to learn from and to forward by"),
     row("stroma_abi::wire::Mac", "switch", "the same"),
     row("stroma_abi::wire::Class", "bin/replay.rs", "a program that prints frames and the card's verdicts"),
@@ -81,7 +95,7 @@ const ALLOWED: &[Row] = &[
 /// Files that may name the golden endpoint: those that make a peer of it.
 const GOLDEN: [&str; 2] = ["peer/golden.rs", "peer/tests.rs"];
 /// What others may name of the peers: what knows no protocol.
-const PLAIN_PEERS: [&str; 3] = ["Peer", "Raw", "Arrived"];
+const PLAIN_PEERS: [&str; 4] = ["Peer", "Raw", "Arrived", "Datagram"];
 
 /// Collects every path that begins with a crate of the workspace or `RustHDL`; apart, those into the model or to the peer
 /// made of it. Offences are ways around this test.

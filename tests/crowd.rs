@@ -36,7 +36,7 @@ fn all_queue_pairs(profile: Profile) {
         let batch = sender.start().wr_id(2 * index as u64).signaled();
         let batch =
             batch.write(&[near.piece(at, size)], far.at(at), key).wr_id(2 * index as u64 + 1).signaled();
-        batch.read(Some(near.piece(500_000 + at, size)), far.at(500_000 + at), key).post().unwrap();
+        batch.read(&[near.piece(500_000 + at, size)], far.at(500_000 + at), key).post().unwrap();
     }
     let mut last = BTreeMap::new();
     for _ in 0..2 * count {

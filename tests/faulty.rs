@@ -12,7 +12,7 @@ use stroma_sim::{Shared, World};
 use stroma_top::Profile;
 use stroma_verilate::Options;
 
-use crate::traffic::{self, CardSide, GoldenSide};
+use crate::traffic::{self, CardSide, GoldenSide, Receivers};
 
 /// Who stands at the far end of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,9 @@ pub fn faults(seed: u64, percent: u32) -> Faults {
     }
 }
 
-/// Random WRITEs and READs of both sides, over 16 queue pairs. Every operation completes once, in order, with success, and
-/// both memories are as a plain copy says.
+/// Random operations of all kinds of both sides, over 16 queue pairs. Every operation completes once, in order, with success,
+/// every message completes one receive, and both memories are as a plain copy says. On a perfect wire receives are posted
+/// in time, so that nothing need be sent twice; on a bad one also too late.
 #[must_use]
 pub fn run(profile: Profile, far: Far, seed: u64, operations: u64, percent: u32) -> Outcome {
     let options = Options { seed, ..Options::default() };
@@ -69,14 +70,15 @@ pub fn run(profile: Profile, far: Far, seed: u64, operations: u64, percent: u32)
     let shared = Shared::new(world);
     let mut near = CardSide::new(&shared, 0, 0);
     let start = shared.world().now();
+    let receivers = if percent == 0 { Receivers::Ready } else { Receivers::Late };
     match far {
         Far::Golden => {
             let mut far = GoldenSide::new(&shared, 1, 1);
-            traffic::run(&shared, [&mut near, &mut far], seed, operations);
+            traffic::run(&shared, [&mut near, &mut far], seed, operations, receivers);
         }
         Far::Card => {
             let mut far = CardSide::new(&shared, 1, 1);
-            traffic::run(&shared, [&mut near, &mut far], seed, operations);
+            traffic::run(&shared, [&mut near, &mut far], seed, operations, receivers);
         }
     }
     outcome(&shared, &near, start)

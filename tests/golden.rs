@@ -1,14 +1,17 @@
-//! Two golden endpoints on a cable: random WRITEs and READs over many queue pairs, on a wire that is perfect or not.
+//! Two golden endpoints on a cable: random operations of all kinds over many queue pairs, on a wire that is perfect or not.
 //!
 //! A card carries the same traffic in `random.rs`, with a golden endpoint at the other side; here it is shown to be fair.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use stroma_sim::link::{Chance, Counters, Faults, Hold, LinkConfig};
-use stroma_sim::model::{Completion, Dropped};
+use stroma_sim::model::{Completion, Dropped, Received};
 use stroma_sim::peer::Golden;
 use stroma_sim::{Shared, World};
-use stroma_tests::traffic::{self, AREA, Area, Generator, GoldenSide, Kind, Offer, Operation, Side};
+use stroma_tests::traffic::{
+    self, AREA, Area, Generator, GoldenSide, Kind, Offer, Operation, Queue, Receive, Receivers, Side,
+};
 use stroma_top::Profile;
 use stroma_verilate::Options;
 
@@ -36,7 +39,7 @@ fn bad(seed: u64) -> Faults {
         hold: Hold { frames: 3, ns: 20_000 },
         corruption: chance,
         undetected: Chance::percent(50),
-        script: None,
+        ..Faults::default()
     }
 }
 
@@ -58,12 +61,13 @@ fn run(
     seed: u64,
     operations: u64,
     faults: fn(u64) -> Faults,
+    receivers: Receivers,
     set: fn(&mut World),
 ) -> Outcome {
     let shared = golden_world(profile, seed, faults);
     set(&mut shared.world());
     let [mut one, mut other] = [0, 1].map(|end| GoldenSide::new(&shared, end, end));
-    traffic::run(&shared, [&mut one, &mut other], seed, operations);
+    traffic::run(&shared, [&mut one, &mut other], seed, operations, receivers);
     let dropped = [&one, &other].map(|side| side.peer(|peer| peer.dropped().to_vec())).concat();
     let mut world = shared.world();
     Outcome { end: world.now(), lines: [0, 1].map(|station| world.line(station).counters()), dropped }
@@ -71,18 +75,25 @@ fn run(
 
 #[test]
 fn on_a_perfect_wire_all_arrives_and_nothing_is_dropped() {
-    let outcome = run(Profile::HundredGig, 1, 500, |_| Faults::default(), |_| {});
+    let outcome = run(Profile::HundredGig, 1, 1000, |_| Faults::default(), Receivers::Ready, |_| {});
     assert_eq!(outcome.dropped, []);
     assert!(outcome.lines.iter().all(|line| line.departed == line.pushed && line.pushed > 1000));
+}
+
+#[test]
+fn on_a_perfect_wire_receives_that_come_late_are_waited_for() {
+    let outcome = run(Profile::HundredGig, 8, 1000, |_| Faults::default(), Receivers::Late, |_| {});
+    let behind = outcome.drops(|dropped| *dropped == Dropped::Gap);
+    assert!(behind > 20 && outcome.dropped.len() == behind, "only what came behind a message without one");
 }
 
 /// With a hundredth of each fault; the wire really was bad, so that each recovery was needed, and no answer came that nobody
 /// asked for.
 fn survives(profile: Profile, seed: u64) {
-    let outcome = run(profile, seed, 500, bad, |_| {});
+    let outcome = run(profile, seed, 1000, bad, Receivers::Late, |_| {});
     for line in outcome.lines {
         let struck = [line.lost, line.duplicated, line.held, line.corrupted];
-        assert!(struck.iter().all(|count| *count > 20), "seed {seed}: {line:?}");
+        assert!(struck.iter().all(|count| *count > 10), "seed {seed}: {line:?}");
     }
     assert!(
         outcome.drops(|dropped| matches!(dropped, Dropped::Frame(_))) > 10,
@@ -110,7 +121,7 @@ fn the_same_on_a_slower_wire() {
 #[test]
 fn however_the_world_is_run_the_outcome_is_the_same_to_the_cycle() {
     let of = |set| {
-        let outcome = run(Profile::HundredGig, 6, 30, bad, set);
+        let outcome = run(Profile::HundredGig, 6, 60, bad, Receivers::Late, set);
         (outcome.end, outcome.lines, outcome.dropped)
     };
     let skipped = of(|_| {});
@@ -120,36 +131,62 @@ fn however_the_world_is_run_the_outcome_is_the_same_to_the_cycle() {
 }
 
 #[test]
-fn operations_are_mostly_small_sometimes_long_and_lie_anywhere() {
+fn operations_are_of_all_kinds_mostly_small_sometimes_long_and_lie_anywhere() {
     let generate = |seed| {
         let mut generator = Generator::new(seed);
-        (0..10_000).map(|id| generator.operation(id)).collect::<Vec<_>>()
+        (0..10_000).map(|id| generator.operation(id, 1, 77)).collect::<Vec<_>>()
     };
     let operations = generate(1);
     assert_eq!(generate(1), operations);
     assert_ne!(generate(2), operations);
     let count = |of: fn(&Operation) -> bool| operations.iter().filter(|operation| of(operation)).count();
-    assert!(count(|operation| operation.length <= 256) > 6000);
-    assert!(count(|operation| operation.length > 0x8_0000) > 20);
-    assert!(count(|operation| operation.length == 0) > 0);
-    assert!((4500..5500).contains(&count(|operation| operation.kind == Kind::Read)));
+    assert!(count(|operation| operation.length() <= 256) > 6000);
+    assert!(count(|operation| operation.length() > 0x8_0000) > 10);
+    assert!(count(|operation| operation.length() == 0) > 0);
+    assert!((1550..2050).contains(&count(|operation| operation.kind == Kind::Read)));
+    assert!((1700..2200).contains(&count(|operation| operation.kind.is_send())));
+    assert!((2000..2500).contains(&count(|operation| operation.kind.is_write())));
+    assert!((1300..1700).contains(&count(|operation| operation.kind.immediate().is_some())));
+    let swaps = |operation: &Operation| matches!(operation.kind, Kind::CompareSwap { compare: 77, .. });
+    assert!((290..460).contains(&count(swaps)));
+    assert!(count(|operation| matches!(operation.kind, Kind::FetchAdd(_)) && operation.remote == 0) > 2300);
+    assert!(count(|operation| operation.inline) > 300 && count(|operation| operation.fence) > 1000);
+    assert!((2..=16).all(|pieces| operations.iter().any(|operation| operation.pieces.len() == pieces)));
+    let first = |operation: &Operation| operation.pieces.first().map(|piece| piece.place % 64);
     for alignment in 0..64 {
-        assert!(operations.iter().any(|operation| operation.local % 64 == alignment), "local {alignment}");
+        assert!(operations.iter().any(|operation| first(operation) == Some(alignment)), "local {alignment}");
         assert!(operations.iter().any(|operation| operation.remote % 64 == alignment), "remote {alignment}");
     }
-    let fits = |place: usize, length: usize| place + length <= AREA;
-    assert!(
-        operations.iter().all(|found| fits(found.local, found.length) && fits(found.remote, found.length))
-    );
+    for operation in &operations {
+        let mut places: Vec<_> = operation.pieces.iter().map(|piece| piece.range()).collect();
+        places.sort_by_key(|range| (range.start, range.end));
+        assert!(places.windows(2).all(|two| two[0].end <= two[1].start), "{operation:?}");
+        assert!(places.last().is_none_or(|range| range.end <= AREA), "{operation:?}");
+        assert!(operation.remote_range().end <= AREA, "{operation:?}");
+    }
+}
+
+/// What a side does wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// Puts one WRITE of each queue pair a byte before its place.
+    Misplaces,
+    /// Tells of completions twice.
+    Repeats,
+    /// Adds one more than it should.
+    Adds,
+    /// Gives a wrong number with messages.
+    Immediate,
+    /// Tells of messages without their last byte.
+    Shortens,
+    /// Posts receives whose pieces are in another order than wanted.
+    Shuffles,
 }
 
 /// A side that does wrong.
 struct Wrong {
     side: GoldenSide,
-    /// Puts one WRITE of a queue pair a byte before its place.
-    misplaces: bool,
-    /// Tells of completions twice.
-    repeats: bool,
+    fault: Fault,
     told: Option<(usize, Completion)>,
 }
 
@@ -163,9 +200,24 @@ impl Side for Wrong {
     }
 
     fn post(&mut self, pair: usize, operation: &Operation) {
-        let is_struck = self.misplaces && operation.id == 2 && operation.kind == Kind::Write;
-        let remote = if is_struck { operation.remote.saturating_sub(1) } else { operation.remote };
-        self.side.post(pair, &Operation { remote, ..*operation });
+        let mut operation = operation.clone();
+        match (self.fault, &mut operation.kind) {
+            (Fault::Misplaces, Kind::Write) if operation.id == 2 => {
+                operation.remote = operation.remote.saturating_sub(1);
+            }
+            (Fault::Adds, Kind::FetchAdd(add)) if operation.remote == 0 => *add = add.wrapping_add(1),
+            (Fault::Immediate, Kind::SendImm(data) | Kind::WriteImm(data)) => *data ^= 1,
+            _ => {}
+        }
+        self.side.post(pair, &operation);
+    }
+
+    fn post_receive(&mut self, queue: Queue, receive: &Receive) {
+        let mut receive = receive.clone();
+        if self.fault == Fault::Shuffles {
+            receive.pieces.rotate_left(1);
+        }
+        self.side.post_receive(queue, &receive);
     }
 
     fn poll(&mut self, pair: usize) -> Option<Completion> {
@@ -173,34 +225,66 @@ impl Side for Wrong {
             return Some(again);
         }
         let found = self.side.poll(pair)?;
-        self.told = self.repeats.then_some((pair, found));
+        self.told = (self.fault == Fault::Repeats).then_some((pair, found));
         Some(found)
     }
 
-    fn write(&mut self, area: Area, bytes: &[u8]) {
-        self.side.write(area, bytes);
+    fn poll_receive(&mut self, pair: usize) -> Option<Received> {
+        let mut found = self.side.poll_receive(pair)?;
+        if self.fault == Fault::Shortens {
+            found.bytes = found.bytes.saturating_sub(1);
+        }
+        Some(found)
     }
 
-    fn read(&self, area: Area) -> Vec<u8> {
-        self.side.read(area)
+    fn write(&mut self, area: Area, place: usize, bytes: &[u8]) {
+        self.side.write(area, place, bytes);
+    }
+
+    fn read(&self, area: Area, range: Range<usize>) -> Vec<u8> {
+        self.side.read(area, range)
     }
 }
 
-fn wrong(misplaces: bool, repeats: bool) {
+fn wrong(fault: Fault) {
     let shared = golden_world(Profile::HundredGig, 7, |_| Faults::default());
     let mut right = GoldenSide::new(&shared, 1, 1);
-    let mut wrong = Wrong { side: GoldenSide::new(&shared, 0, 0), misplaces, repeats, told: None };
-    traffic::run(&shared, [&mut wrong, &mut right], 7, 200);
+    let mut wrong = Wrong { side: GoldenSide::new(&shared, 0, 0), fault, told: None };
+    traffic::run(&shared, [&mut wrong, &mut right], 7, 300, Receivers::Ready);
 }
 
 #[test]
 #[should_panic(expected = "target")]
 fn a_write_to_the_wrong_place_is_found() {
-    wrong(true, false);
+    wrong(Fault::Misplaces);
 }
 
 #[test]
 #[should_panic(expected = "side 0, queue pair")]
 fn a_completion_that_comes_twice_is_found() {
-    wrong(false, true);
+    wrong(Fault::Repeats);
+}
+
+#[test]
+#[should_panic(expected = "the common word")]
+fn an_addition_that_is_wrong_is_found() {
+    wrong(Fault::Adds);
+}
+
+#[test]
+#[should_panic(expected = "side 1, receives of queue pair")]
+fn immediate_data_that_is_wrong_is_found() {
+    wrong(Fault::Immediate);
+}
+
+#[test]
+#[should_panic(expected = "side 0, receives of queue pair")]
+fn a_message_that_is_too_short_is_found() {
+    wrong(Fault::Shortens);
+}
+
+#[test]
+#[should_panic(expected = "content of receive")]
+fn a_message_in_the_wrong_pieces_is_found() {
+    wrong(Fault::Shuffles);
 }

@@ -20,7 +20,7 @@ fn exchange(pair: &Pair, sender: &QueuePair, round: u64) {
     far.put(20_000, &[0; LAST]);
     near.put(10_000, &[0; READ]);
     let batch = sender.start().wr_id(1).signaled().write(&[near.piece(0, WRITTEN)], far.at(0), key);
-    let batch = batch.wr_id(2).signaled().read(Some(near.piece(10_000, READ)), far.at(10_000), key);
+    let batch = batch.wr_id(2).signaled().read(&[near.piece(10_000, READ)], far.at(10_000), key);
     batch.wr_id(3).signaled().write(&[near.piece(20_000, LAST)], far.at(20_000), key).post().unwrap();
     for wr_id in 1..=3 {
         near.expect(wr_id);

@@ -4,9 +4,10 @@ use stroma_abi::desc::{
     CommandStatus::{
         self, BadAttribute, BadField, BadState, Done, Exists, NoObject, OutOfRange, UnknownKind, UnknownVerb,
     },
-    CompletionQueue, Cqe, ObjectKind, QueuePair, QueuePairKind, QueuePairState, Region, Verb,
+    CompletionQueue, Cqe, ObjectKind, QueuePair, QueuePairKind, QueuePairState, Region, SharedQueue, Verb,
     mailbox::BODY_LEN,
     queue_pair::{TRANSITIONS, attribute, transition},
+    shared_queue::LIMIT_ATTRIBUTE,
 };
 use stroma_abi::{Field, Psn, Qpn};
 use stroma_tests::rig::{RING_LOG, Rig};
@@ -31,7 +32,7 @@ fn bad(field: Field) -> (CommandStatus, usize) {
 
 fn unknown_kinds_and_verbs(profile: Profile) {
     let rig = Rig::new(profile);
-    for kind in [0, 4, 0xff] {
+    for kind in [0, 5, 0xff] {
         let (reply, _) = rig.command(Verb::Create as u8, kind, 0, 0, &[]);
         assert_eq!(reply.status, UnknownKind as u16, "kind {kind}");
     }
@@ -60,6 +61,39 @@ fn unknown_kinds_and_verbs(profile: Profile) {
 #[test]
 fn a_command_for_nothing_known_is_refused() {
     Profile::ALL.into_iter().for_each(unknown_kinds_and_verbs);
+}
+
+fn shared_queues(profile: Profile) {
+    let rig = Rig::new(profile);
+    let kind = ObjectKind::SharedQueue;
+    let good = SharedQueue { base: 0x7000, log: 5, stride: 2, page: 1, pd: 9, limit: 0 };
+    let create = |number, body: &SharedQueue| says(&rig, Verb::Create, kind, number, 0, &body.to_bytes());
+    let limit = |mask: u64, limit: u16| {
+        says(&rig, Verb::Modify, kind, 2, mask, &SharedQueue { limit, ..SharedQueue::default() }.to_bytes())
+    };
+    let shown = || SharedQueue::parse(&rig.command(Verb::Query as u8, kind as u8, 2, 0, &[]).1);
+
+    assert_eq!(create(1 << profile.capacity().shared_queues_log, &good), (OutOfRange, 0));
+    assert_eq!(create(2, &SharedQueue { base: 0x7040, ..good }), bad(SharedQueue::BASE));
+    for log in [0, 3, 16, 0xff] {
+        assert_eq!(create(2, &SharedQueue { log, ..good }), bad(SharedQueue::LOG), "log {log}");
+    }
+    assert_eq!(create(2, &SharedQueue { page: 0x100, ..good }), bad(SharedQueue::PAGE));
+    assert_eq!(limit(LIMIT_ATTRIBUTE, 3), (NoObject, 0));
+
+    assert_eq!(create(2, &SharedQueue { limit: 7, ..good }), (Done, 0));
+    assert_eq!(shown(), Some(good), "a queue begins without a limit");
+    assert_eq!(create(2, &good), (Exists, 0));
+    assert_eq!(limit(LIMIT_ATTRIBUTE << 1, 3), (BadAttribute, 0));
+    assert_eq!(limit(LIMIT_ATTRIBUTE, 3), (Done, 0));
+    assert_eq!(shown(), Some(SharedQueue { limit: 3, ..good }));
+    assert_eq!(says(&rig, Verb::Destroy, kind, 2, 0, &[]), (Done, 0));
+    assert_eq!(says(&rig, Verb::Query, kind, 2, 0, &[]), (NoObject, 0));
+}
+
+#[test]
+fn a_shared_receive_queue_is_made_limited_shown_and_ended() {
+    Profile::ALL.into_iter().for_each(shared_queues);
 }
 
 fn completion_queues(profile: Profile) {

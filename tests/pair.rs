@@ -28,6 +28,8 @@ use stroma_verilate::Options;
 pub const LIMIT: u64 = 3_000_000;
 /// Bytes of each end's memory.
 pub const MEMORY: usize = 1 << 20;
+/// Entries of a queue pair's receive queue.
+pub const RECEIVES: usize = 64;
 /// What an owner and its peer may do with it.
 const ALL: Access = Access::LOCAL_WRITE;
 
@@ -79,7 +81,7 @@ impl End {
         device.port().set_mac(address.mac).expect("a register");
         device.port().set_address(0, address.ip).expect("a register");
         let domain = device.protection_domain().expect("a domain");
-        let rights = ALL | Access::REMOTE_WRITE | Access::REMOTE_READ;
+        let rights = ALL | Access::REMOTE_WRITE | Access::REMOTE_READ | Access::REMOTE_ATOMIC;
         let memory = domain.allocate(MEMORY, rights).expect("memory");
         let completions = device.completion_queue(entries).expect("a completion queue");
         Self {
@@ -93,10 +95,18 @@ impl End {
         }
     }
 
-    /// A queue pair that is not connected.
+    /// A queue pair that is not connected, with room for [`RECEIVES`] receives.
     pub fn queue_pair(&self, units: usize) -> QueuePair {
         let builder = self.domain.queue_pair(&self.completions).kind(QueuePairKind::Reliable);
+        let builder = builder.receive_entries(RECEIVES).receive_pieces(16);
         builder.send_units(units).build().expect("a queue pair")
+    }
+
+    /// The next completion is of this receive, and a success of so many bytes.
+    pub fn received(&self, wr_id: u64, length: usize) -> WorkCompletion {
+        let found = self.expect(wr_id);
+        assert_eq!((found.is_receive, found.length as usize), (true, length), "{found:?}");
+        found
     }
 
     /// The next completion.
@@ -195,7 +205,8 @@ impl Pair {
         self.join(pairs, |_, _| {});
     }
 
-    fn join(&self, pairs: [&QueuePair; 2], change: impl Fn(usize, &mut Connection)) {
+    /// The same, after a change to what each end is told.
+    pub fn join(&self, pairs: [&QueuePair; 2], change: impl Fn(usize, &mut Connection)) {
         for end in 0..2 {
             let peer = 1 - end;
             let psn = |of: usize| Psn::new(0x10_0000 * u32::try_from(of + 1).expect("small"));

@@ -13,7 +13,7 @@ fn busy(pair: &Pair, sender: &QueuePair, key: u32, address: u64) {
     for index in 0..24 {
         batch = batch.wr_id(index).signaled();
         batch = if index % 3 == 2 {
-            batch.read(Some(near.piece(200_000, 6000)), address, key)
+            batch.read(&[near.piece(200_000, 6000)], address, key)
         } else {
             batch.write(&[near.piece(0, 6000)], address, key)
         };

@@ -59,7 +59,7 @@ fn run(profile: Profile, bytes: usize, is_read: bool, push: bool) -> Run {
         let batch = sender.start().wr_id(wr_id).signaled().push(push);
         let key = far.memory.rkey();
         let batch = if is_read {
-            batch.read(Some(near.piece(0, bytes)), far.at(0), key)
+            batch.read(&[near.piece(0, bytes)], far.at(0), key)
         } else if push {
             batch.inline_write(&data, far.at(0), key)
         } else {

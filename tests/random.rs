@@ -1,4 +1,4 @@
-//! Random traffic between a card and a golden endpoint, on a perfect wire and on a bad one. The same runs, more of them, are
+//! Random traffic of all operations between a card and a golden endpoint, on a perfect wire and on a bad one. The same runs, more of them, are
 //! `cargo xtask soak`.
 
 use stroma_tests::faulty::{Far, run};
@@ -7,13 +7,11 @@ use stroma_top::Profile;
 /// Operations of one test; four of them a profile.
 const OPERATIONS: u64 = 500;
 
+/// The card sends nothing twice. What it receives twice is another matter: it may put off what comes behind an atomic, and the
+/// golden endpoint then asks again for what it has no answer to yet.
 fn perfect(profile: Profile, seed: u64) {
     let outcome = run(profile, Far::Golden, seed, OPERATIONS, 0);
-    assert_eq!(
-        (outcome.retransmitted, outcome.timeouts, outcome.duplicates),
-        (0, 0, 0),
-        "{profile:?}: {outcome:?}"
-    );
+    assert_eq!((outcome.retransmitted, outcome.timeouts), (0, 0), "{profile:?}: {outcome:?}");
 }
 
 /// With a hundredth of the frames lost, doubled, overtaken; the wire really was bad, so that recovery was needed.

@@ -22,7 +22,7 @@ fn sizes_and_alignments(profile: Profile, path_mtu: u8) {
             .start()
             .wr_id(round as u64)
             .signaled()
-            .read(piece, far.at(from), far.memory.rkey())
+            .read(piece.as_slice(), far.at(from), far.memory.rkey())
             .post()
             .unwrap();
         let WorkCompletion { op, length, .. } = near.expect(round as u64);
@@ -54,7 +54,7 @@ fn a_read_sees_what_the_write_before_it_placed() {
             near.put(0, &pattern(round, size));
             let key = far.memory.rkey();
             let batch = sender.start().wr_id(1).signaled().write(&[near.piece(0, size)], far.at(100), key);
-            batch.wr_id(2).signaled().read(Some(near.piece(300_000, size)), far.at(100), key).post().unwrap();
+            batch.wr_id(2).signaled().read(&[near.piece(300_000, size)], far.at(100), key).post().unwrap();
             near.expect(1);
             near.expect(2);
             assert!(near.bytes(300_000, size) == pattern(round, size), "{profile:?}: {size} bytes");
@@ -72,7 +72,7 @@ fn more_reads_than_may_be_in_flight_wait_their_turn() {
         let mut batch = sender.start();
         for index in 0..40 {
             let (piece, from) = (near.piece(index * 512, 512), far.at(index * 512));
-            batch = batch.wr_id(index as u64).signaled().read(Some(piece), from, far.memory.rkey());
+            batch = batch.wr_id(index as u64).signaled().read(&[piece], from, far.memory.rkey());
         }
         batch.post().unwrap();
         for index in 0..40 {

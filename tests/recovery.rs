@@ -25,7 +25,7 @@ fn a_peer_that_never_answers_is_given_up_after_all_retries_and_the_rest_is_flush
         let key = far.memory.rkey();
         let batch = sender.start().wr_id(1).signaled().write(&[near.piece(0, 100)], far.at(0), key);
         let batch = batch.wr_id(2).write(&[near.piece(0, 100)], far.at(0), key);
-        batch.wr_id(3).signaled().read(Some(near.piece(0, 100)), far.at(0), key).post().unwrap();
+        batch.wr_id(3).signaled().read(&[near.piece(0, 100)], far.at(0), key).post().unwrap();
         let found = near.complete();
         assert_eq!((found.wr_id, found.status), (1, Status::RetryExceeded));
         // Four waits of 16.4 us, each late by a sweep of the timers at most.
@@ -94,7 +94,7 @@ fn sequence_numbers_come_round() {
             pair.shared.world().line(0).set_faults(Faults { seed: 3, loss: faults, ..Faults::default() });
             near.put(0, &pattern(round, 2000));
             let batch = sender.start().wr_id(1).signaled().write(&[near.piece(0, 2000)], far.at(0), key);
-            batch.wr_id(2).signaled().read(Some(near.piece(4096, 2000)), far.at(0), key).post().unwrap();
+            batch.wr_id(2).signaled().read(&[near.piece(4096, 2000)], far.at(0), key).post().unwrap();
             near.expect(1);
             near.expect(2);
             assert!(

@@ -73,7 +73,7 @@ fn refused(profile: Profile, pair: &Pair, case: &Case, is_read: bool, target: (u
     let (address, key) = target;
     let batch = sender.start().wr_id(1).signaled();
     let batch = if is_read {
-        batch.read(Some(near.piece(4096, LEN)), address, key)
+        batch.read(&[near.piece(4096, LEN)], address, key)
     } else {
         batch.write(&[near.piece(0, LEN)], address, key)
     };
@@ -175,7 +175,7 @@ fn local_keys_are_checked_before_anything_is_sent() {
             let batch = sender.start().signaled();
             let key = far.memory.rkey();
             let batch = if is_read {
-                batch.read(Some(piece), far.at(0), key)
+                batch.read(&[piece], far.at(0), key)
             } else {
                 batch.write(&[piece], far.at(0), key)
             };

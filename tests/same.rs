@@ -53,7 +53,7 @@ fn run(profile: Profile, skips: bool, threads: bool) -> Seen {
         let key = to.memory.rkey();
         let batch = sender.start().wr_id(1).signaled().write(&[from.piece(0, SIZE)], to.at(at), key);
         let landing = from.piece(100_000 + 10_000 * far, SIZE);
-        batch.wr_id(2).signaled().read(Some(landing), to.at(0), key).post().expect("room");
+        batch.wr_id(2).signaled().read(&[landing], to.at(0), key).post().expect("room");
     }
     shared.world().threads(threads);
     shared.world().run(60_000);

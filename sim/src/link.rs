@@ -11,11 +11,12 @@ mod faults;
 mod flights;
 mod line;
 pub mod pause;
+pub mod script;
 
 use stroma_top::Profile;
 
-pub use faults::{Chance, Faults, Hold, Script, Verdict, nth};
-pub use flights::{Departure, Flights};
+pub use faults::{Chance, Faults, Hold, PATIENCE_NS, Script, Verdict, nth};
+pub use flights::{Behind, Departure, Flights};
 pub use line::{Counters, Line};
 
 /// Preamble and start of frame, in bytes.

@@ -1,5 +1,6 @@
 //! Peers: what may stand at the end of a wire besides a card.
 
+mod datagram;
 mod golden;
 mod raw;
 #[cfg(test)]
@@ -7,6 +8,7 @@ mod tests;
 
 use std::any::Any;
 
+pub use datagram::Datagram;
 pub use golden::Golden;
 pub use raw::{Arrived, Raw};
 
@@ -31,4 +33,12 @@ pub trait Peer: Any + Send {
 
     /// The first cycle from `now` on in which it has something to do; `None` when it only waits.
     fn next_due(&self, now: u64) -> Option<u64>;
+
+    /// Does it speak for somebody who is not simulated? Then the world keeps behind the wall clock, and has it listen.
+    fn is_outside(&self) -> bool {
+        false
+    }
+
+    /// Takes what has come from outside, where there is one; called now and again.
+    fn listen(&mut self) {}
 }

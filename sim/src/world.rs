@@ -1,6 +1,7 @@
 //! Cards and their peers on one clock, and the wires between them: all of them make a cycle, then the next. Same start, same
 //! seeds, same cycles.
 
+mod pace;
 mod station;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,11 @@ use crate::card::SKIP_MAX;
 use crate::pcap;
 use crate::peer::Peer;
 use crate::switch::Switch;
+use pace::Pace;
 use station::{Body, Guest, Station};
+
+/// A busy world looks outside once in so many cycles.
+const LISTEN_CYCLES: u64 = 64;
 
 /// Stations that share a clock: cards of one profile, and [peers](crate::peer).
 ///
@@ -26,7 +31,8 @@ use station::{Body, Guest, Station};
 /// there.
 ///
 /// Time in which all stations are quiet and hosts only wait is jumped over: the cycle count goes on as if every cycle had
-/// been evaluated, and everything happens in the same cycle as it would have.
+/// been evaluated, and everything happens in the same cycle as it would have. With a peer that [speaks for somebody
+/// outside](Peer::is_outside) simulated time is never faster than the wall clock, and runs are no longer alike.
 pub struct World {
     profile: Profile,
     stations: Vec<Station>,
@@ -35,6 +41,8 @@ pub struct World {
     is_skipping: bool,
     is_threaded: bool,
     skipped: u64,
+    /// While somebody outside is attached.
+    pace: Option<Pace>,
 }
 
 impl World {
@@ -46,12 +54,23 @@ impl World {
     pub fn new(profile: Profile, count: usize, options: &Options) -> Result<Self, Error> {
         let station = |_| Ok(Station::new(Body::Card(Box::new(Card::new(profile, options)?))));
         let stations = (0..count).map(station).collect::<Result<_, _>>()?;
-        Ok(Self { profile, stations, switch: None, is_skipping: true, is_threaded: false, skipped: 0 })
+        Ok(Self {
+            profile,
+            stations,
+            switch: None,
+            is_skipping: true,
+            is_threaded: false,
+            skipped: 0,
+            pace: None,
+        })
     }
 
     /// Adds a peer; the number of its station.
     pub fn add_peer(&mut self, peer: Box<dyn Peer>) -> usize {
         let now = self.stations.first().map_or(0, Station::now);
+        if peer.is_outside() {
+            self.pace = Some(Pace::new(self.profile.clock_khz()));
+        }
         let guest = Guest::new(peer, now, self.profile.clock_khz());
         self.stations.push(Station::new(Body::Guest(guest)));
         self.stations.len() - 1
@@ -150,7 +169,7 @@ impl World {
     /// Will anything happen without somebody outside?
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.next_due().is_none()
+        self.next_due().is_none() && self.pace.is_none()
     }
 
     fn next_due(&self) -> Option<u64> {
@@ -161,9 +180,11 @@ impl World {
     /// Goes on to the next cycle, or over quiet time, but not beyond `limit`.
     pub fn step(&mut self, limit: u64) {
         let now = self.now();
+        self.listen(now);
         self.exchange(now, now);
         self.stations.iter_mut().for_each(Station::deliver);
         let due = self.next_due().unwrap_or(limit).min(limit).min(now + SKIP_MAX);
+        let due = self.pace.as_mut().map_or(due, |pace| pace.admit(now, due));
         if self.is_skipping && due > now + 1 {
             self.skipped += due - now - 1;
             self.stations.iter_mut().for_each(|station| station.skip_to(due));
@@ -173,11 +194,22 @@ impl World {
         self.stations.iter_mut().for_each(Station::collect);
     }
 
+    /// Has peers look outside; while the world is busy not in every cycle, for a look costs as much as a cycle does.
+    fn listen(&mut self, now: u64) {
+        if self.pace.is_some() && (now.is_multiple_of(LISTEN_CYCLES) || self.is_quiet()) {
+            for station in &mut self.stations {
+                if let Body::Guest(guest) = &mut station.body {
+                    guest.peer.listen();
+                }
+            }
+        }
+    }
+
     /// Runs for some cycles.
     pub fn run(&mut self, cycles: u64) {
         let end = self.now() + cycles;
         while self.now() < end {
-            if self.is_threaded && !self.is_quiet() {
+            if self.is_threaded && self.pace.is_none() && !self.is_quiet() {
                 self.step_together(end);
             } else {
                 self.step(end);

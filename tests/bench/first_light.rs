@@ -45,8 +45,7 @@ fn post(near: &End, far: &End, queue_pair: &QueuePair, size: usize, count: usize
             batch = batch.signaled();
         }
         let (piece, remote, key) = (near.piece(at, size), far.at(at), far.memory.rkey());
-        batch =
-            if is_read { batch.read(Some(piece), remote, key) } else { batch.write(&[piece], remote, key) };
+        batch = if is_read { batch.read(&[piece], remote, key) } else { batch.write(&[piece], remote, key) };
     }
     batch.post().expect("room in the queue");
 }

@@ -5,6 +5,7 @@
 
 mod first_light;
 mod host;
+mod rc;
 mod report;
 
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ enum Suite {
     Host,
     /// Two cards on a cable: WRITE and READ.
     FirstLight,
+    /// Every operation of a reliable connection: latency and rate.
+    Rc,
     /// Every suite.
     All,
 }
@@ -41,6 +44,9 @@ fn main() -> anyhow::Result<()> {
     }
     if matches!(arguments.suite, Suite::FirstLight | Suite::All) {
         first_light::measure(&mut report);
+    }
+    if matches!(arguments.suite, Suite::Rc | Suite::All) {
+        rc::measure(&mut report);
     }
     if let Some(path) = &arguments.json {
         std::fs::write(path, report.json()?).with_context(|| format!("writing {}", path.display()))?;

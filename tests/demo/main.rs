@@ -68,7 +68,7 @@ fn letters(profile: Profile, capture: &Path) -> anyhow::Result<()> {
 
     let copy = INBOX + LETTER;
     let batch = to_alice.start().wr_id(7).signaled();
-    batch.read(Some(bob.piece(copy, LETTER)), alice.at(INBOX), alice.memory.rkey()).post()?;
+    batch.read(&[bob.piece(copy, LETTER)], alice.at(INBOX), alice.memory.rkey()).post()?;
     bob.expect(7);
     ensure!(bob.bytes(copy, LETTER) == pattern(1, LETTER), "the original is another one");
     println!("bob:   fetched alice's original by READ: the same bytes");

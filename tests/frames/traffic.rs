@@ -126,7 +126,12 @@ impl Cards {
             near.expect(1);
             batch = sender.start();
         }
-        batch.wr_id(2).signaled().read(to, far.at(200_000 + place), key).post().expect("room for two");
+        batch
+            .wr_id(2)
+            .signaled()
+            .read(to.as_slice(), far.at(200_000 + place), key)
+            .post()
+            .expect("room for two");
         if !waits {
             near.expect(1);
         }
@@ -167,7 +172,7 @@ impl Cards {
             let [sender, _receiver] = self.connect_for(network, MTU_256, rights);
             let (piece, batch) = (near.piece(0, 600), sender.start().signaled());
             let batch = if is_read {
-                batch.read(Some(piece), address, key)
+                batch.read(&[piece], address, key)
             } else {
                 batch.write(&[piece], address, key)
             };
@@ -191,7 +196,7 @@ impl Cards {
         let [near, far] = &self.pair.ends;
         let [sender, _receiver] = self.connect(network, MTU_256);
         self.pair.shared.world().card(1).start_trace();
-        let batch = sender.start().signaled().read(Some(near.piece(0, 1)), far.at(0), far.memory.rkey());
+        let batch = sender.start().signaled().read(&[near.piece(0, 1)], far.at(0), far.memory.rkey());
         batch.post().expect("room for one");
         near.expect(0);
         let trace = self.pair.shared.world().card(1).take_trace();

@@ -17,8 +17,8 @@ use stroma_top::Profile;
 /// Operations of one run.
 const RUN: u64 = 500;
 
-/// Sends random WRITEs and READs over a wire that loses, doubles and reorders frames, and compares what they leave behind
-/// with a plain copy.
+/// Sends random operations of all kinds over a wire that loses, doubles and reorders frames, and compares what they leave
+/// behind with a plain copy.
 #[derive(Parser)]
 struct Arguments {
     /// Operations for each profile.

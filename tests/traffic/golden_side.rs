@@ -1,37 +1,45 @@
 //! A golden peer as a side.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use stroma_abi::Qpn;
 use stroma_abi::desc::region::rights;
+use stroma_abi::desc::{Sge, SgeList};
 use stroma_abi::wire::Mac;
 use stroma_sim::Shared;
-use stroma_sim::model::{self, Addresses, Completion, Path, Region, Settings, Work};
+use stroma_sim::model::{self, Addresses, Completion, Path, ReceiveQueue, Received, Region, Settings, Work};
 use stroma_sim::peer::Golden;
 
-use super::{AREA, Area, Kind, Offer, Operation, PAIRS, Side, first_psn};
+use super::{Area, Kind, Offer, Operation, PAIRS, Piece, Queue, Receive, Side, first_psn};
 
 /// Cycles without progress before a request is sent again: all queue pairs at once, a window of each, fit in well.
 const TIMEOUT: u64 = 400_000;
 
-/// A golden peer of a shared world.
+/// A golden peer of a shared world. It has no inline requests: a source does not change, so its bytes are the same later.
 pub struct GoldenSide {
     shared: Arc<Shared>,
     station: usize,
     end: usize,
     far: [Option<Offer>; PAIRS],
+    receives: ReceiveQueue,
 }
 
 impl GoldenSide {
     /// The golden peer at a station, as end 0 or 1 of the wire.
     pub fn new(shared: &Arc<Shared>, station: usize, end: usize) -> Self {
-        let side = Self { shared: Arc::clone(shared), station, end, far: [None; PAIRS] };
-        let per_pair = (0..PAIRS).flat_map(|pair| [Area::Target(pair), Area::Landing(pair)]);
-        for area in per_pair.chain([Area::Source]) {
-            let all = rights::LOCAL_WRITE | rights::REMOTE_WRITE | rights::REMOTE_READ;
-            let rights = if area == Area::Source { 0 } else { all };
-            let region = Region { base: base(area), bytes: vec![0; AREA], domain: 0, rights };
+        let (shared, receives) = (Arc::clone(shared), ReceiveQueue::new(0));
+        let side = Self { shared, station, end, far: [None; PAIRS], receives };
+        for area in Area::all() {
+            let rights = match area {
+                Area::Source => 0,
+                Area::Words => rights::REMOTE_ATOMIC,
+                Area::Target(_) => rights::REMOTE_WRITE | rights::REMOTE_READ,
+                Area::Landing(_) | Area::Results(_) | Area::Room(_) => rights::LOCAL_WRITE,
+            };
+            let region = Region { base: base(area), bytes: vec![0; area.len()], domain: 0, rights };
             side.peer(|peer| peer.memory().register(key(area), region));
         }
         side
@@ -47,14 +55,39 @@ fn key(area: Area) -> u32 {
     let number = |pair: usize| u32::try_from(pair).expect("few");
     match area {
         Area::Source => 0x100,
+        Area::Words => 0x101,
         Area::Target(pair) => 0x200 + number(pair),
         Area::Landing(pair) => 0x300 + number(pair),
+        Area::Results(pair) => 0x400 + number(pair),
+        Area::Room(Queue::Own(pair)) => 0x500 + number(pair),
+        Area::Room(Queue::Shared) => 0x600,
     }
 }
 
-/// Far from all others, and aligned to nothing.
+/// Far from all others, and aligned to nothing, but for words.
 fn base(area: Area) -> u64 {
-    u64::from(key(area)) << 32 | 0x123
+    u64::from(key(area)) << 32 | if area == Area::Words { 0x128 } else { 0x123 }
+}
+
+fn list(area: Area, pieces: &[Piece]) -> Vec<Sge> {
+    let piece = |piece: &Piece| Sge {
+        address: base(area) + piece.place as u64,
+        local_key: key(area),
+        length: u32::try_from(piece.length).expect("a megabyte at most"),
+    };
+    pieces.iter().map(piece).collect()
+}
+
+fn operation(kind: Kind) -> model::Operation {
+    match kind {
+        Kind::Send => model::Operation::Send,
+        Kind::SendImm(data) => model::Operation::SendImm(data),
+        Kind::Write => model::Operation::Write,
+        Kind::WriteImm(data) => model::Operation::WriteImm(data),
+        Kind::Read => model::Operation::Read,
+        Kind::CompareSwap { compare, swap } => model::Operation::CompareSwap { compare, swap },
+        Kind::FetchAdd(add) => model::Operation::FetchAdd(add),
+    }
 }
 
 impl Side for GoldenSide {
@@ -62,13 +95,14 @@ impl Side for GoldenSide {
         let end = u8::try_from(self.end + 1).expect("one of two");
         let v4 = IpAddr::V4(Ipv4Addr::new(10, 0, 0, end));
         let v6 = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, end.into()));
+        let place = |area| (key(area), base(area));
         Offer {
             number: Qpn::new(u32::try_from(0x100 * (self.end + 1) + pair).expect("small")),
             psn: first_psn(self.end, pair),
             mac: Mac([2, 0, 0, 0, 0, end]),
             address: if pair.is_multiple_of(2) { v4 } else { v6 },
-            key: key(Area::Target(pair)),
-            base: base(Area::Target(pair)),
+            target: place(Area::Target(pair)),
+            words: place(Area::Words),
         }
     }
 
@@ -92,29 +126,37 @@ impl Side for GoldenSide {
             send_psn: near.psn,
             receive_psn: far.psn,
             timeout: Some(TIMEOUT),
+            rnr_timer: 1 + u8::try_from(pair % 3).expect("small"),
+            ticks_per_ms: self.shared.world().cycles(Duration::from_millis(1)),
             ..Settings::new(near.number, far.number, path, mtu)
         };
-        self.peer(|peer| peer.connect(settings));
+        self.peer(|peer| match Queue::of(pair) {
+            Queue::Own(_) => peer.connect(settings),
+            Queue::Shared => peer.connect_sharing(settings, &self.receives),
+        });
         self.far[pair] = Some(*far);
     }
 
-    fn post(&mut self, pair: usize, operation: &Operation) {
+    fn post(&mut self, pair: usize, posted: &Operation) {
         let far = self.far[pair].expect("it is connected");
-        let (kind, local) = match operation.kind {
-            Kind::Write => (model::Operation::Write, Area::Source),
-            Kind::Read => (model::Operation::Read, Area::Landing(pair)),
-        };
-        let work = Work {
-            id: operation.id,
-            operation: kind,
-            local_key: key(local),
-            local_address: base(local) + operation.local as u64,
-            remote_key: far.key,
-            remote_address: far.base + operation.remote as u64,
-            length: u32::try_from(operation.length).expect("a megabyte at most"),
-        };
+        let (key, address) = far.remote(posted);
+        let pieces = list(posted.local(pair), &posted.pieces);
+        let &Operation { id, kind, fence, solicited, .. } = posted;
+        let work = Work { fence, solicited, ..Work::new(id, operation(kind), &pieces, key, address) };
         let number = self.offer(pair).number;
         self.peer(|peer| peer.post(number, work));
+    }
+
+    fn post_receive(&mut self, queue: Queue, receive: &Receive) {
+        let pieces = SgeList::new(&list(Area::Room(queue), &receive.pieces)).expect("16 at most");
+        let receive = model::Receive { id: receive.id, pieces };
+        match queue {
+            Queue::Shared => self.receives.post(receive),
+            Queue::Own(pair) => {
+                let number = self.offer(pair).number;
+                self.peer(|peer| peer.post_receive(number, receive));
+            }
+        }
     }
 
     fn poll(&mut self, pair: usize) -> Option<Completion> {
@@ -122,14 +164,19 @@ impl Side for GoldenSide {
         self.peer(|peer| peer.poll(number))
     }
 
-    fn write(&mut self, area: Area, bytes: &[u8]) {
+    fn poll_receive(&mut self, pair: usize) -> Option<Received> {
+        let number = self.offer(pair).number;
+        self.peer(|peer| peer.poll_receive(number))
+    }
+
+    fn write(&mut self, area: Area, place: usize, bytes: &[u8]) {
         self.peer(|peer| {
             let region = peer.memory().region_mut(key(area)).expect("all are registered");
-            region.bytes.copy_from_slice(bytes);
+            region.bytes[place..place + bytes.len()].copy_from_slice(bytes);
         });
     }
 
-    fn read(&self, area: Area) -> Vec<u8> {
-        self.peer(|peer| peer.memory().region(key(area)).expect("all are registered").bytes.clone())
+    fn read(&self, area: Area, range: Range<usize>) -> Vec<u8> {
+        self.peer(|peer| peer.memory().region(key(area)).expect("all are registered").bytes[range].to_vec())
     }
 }

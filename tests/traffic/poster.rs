@@ -3,10 +3,19 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use stroma_abi::desc::Status;
+use stroma_abi::desc::{Status, WorkOp};
 use stroma_sim::model::Completion;
 
-use super::{Generator, Kind, OPEN, Operation, Side};
+use super::ledger::{Addition, Ledger, word};
+use super::receiver::{Message, Receiver};
+use super::{Generator, Kind, OPEN, Operation, Receivers, Side};
+
+/// An operation that has not completed.
+struct Open {
+    operation: Operation,
+    /// What an atomic must find, if nobody else works on its word.
+    found: Option<u64>,
+}
 
 /// One side of a queue pair.
 pub(super) struct Poster {
@@ -17,7 +26,9 @@ pub(super) struct Poster {
     pub(super) target: Vec<u8>,
     /// The same of the own landing.
     pub(super) landing: Vec<u8>,
-    open: VecDeque<Operation>,
+    /// The same of the far word that is its own.
+    pub(super) word: u64,
+    open: VecDeque<Open>,
     posted: u64,
 }
 
@@ -28,8 +39,9 @@ impl Poster {
         source: Arc<Vec<u8>>,
         target: Vec<u8>,
         landing: Vec<u8>,
+        word: u64,
     ) -> Self {
-        Self { end, pair, source, target, landing, open: VecDeque::new(), posted: 0 }
+        Self { end, pair, source, target, landing, word, open: VecDeque::new(), posted: 0 }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -37,36 +49,88 @@ impl Poster {
     }
 
     /// Posts one more operation, if there is room; whether it did. A WRITE must not overtake an open READ of the same bytes:
-    /// a READ sent again sees what is there by then, and so the transport promises no order between the two.
-    pub(super) fn post(&mut self, generator: &mut Generator, side: &mut dyn Side) -> bool {
-        let operation = generator.operation(self.posted);
-        let Operation { kind, local, remote, length, .. } = operation;
-        let touches = |other: &Operation| {
-            other.kind == Kind::Read && other.remote < remote + length && remote < other.remote + other.length
+    /// a READ sent again sees what is there by then, and so the transport promises no order between the two, but by a fence.
+    pub(super) fn post(
+        &mut self,
+        generator: &mut Generator,
+        side: &mut dyn Side,
+        far: &mut Receiver,
+        receivers: Receivers,
+    ) -> bool {
+        let operation = generator.operation(self.posted, self.pair, self.word);
+        let range = operation.remote_range();
+        let is_read = |open: &Open| {
+            let other = open.operation.remote_range();
+            open.operation.kind == Kind::Read && other.start < range.end && range.start < other.end
         };
-        if self.open.len() >= OPEN || kind == Kind::Write && self.open.iter().any(touches) {
+        let overtakes = operation.kind.is_write() && !operation.fence && self.open.iter().any(is_read);
+        let is_early = operation.kind.takes_receive() && receivers == Receivers::Ready && !far.is_ready();
+        if self.open.len() >= OPEN || overtakes || is_early {
             return false;
         }
-        let (local, remote) = (local..local + length, remote..remote + length);
-        match kind {
-            Kind::Write => self.target[remote].copy_from_slice(&self.source[local]),
-            Kind::Read => self.landing[local].copy_from_slice(&self.target[remote]),
-        }
-        self.posted += 1;
-        self.open.push_back(operation);
+        let found = self.foresee(&operation, far);
         side.post(self.pair, &operation);
+        self.posted += 1;
+        self.open.push_back(Open { operation, found });
         true
     }
 
-    /// Takes completions, which must be those of the oldest operations.
-    pub(super) fn poll(&mut self, side: &mut dyn Side) {
-        while let Some(found) = side.poll(self.pair) {
+    /// Does to the plain copy what the operation is to do; what an atomic is going to find, where that is known.
+    fn foresee(&mut self, operation: &Operation, far: &mut Receiver) -> Option<u64> {
+        let mut from = operation.remote;
+        if operation.kind == Kind::Read {
+            for piece in &operation.pieces {
+                self.landing[piece.range()].copy_from_slice(&self.target[from..from + piece.length]);
+                from += piece.length;
+            }
+        }
+        let word = self.word;
+        match operation.kind {
+            Kind::FetchAdd(_) if operation.remote == 0 => return None,
+            Kind::FetchAdd(add) => self.word = word.wrapping_add(add),
+            Kind::CompareSwap { compare, swap } if compare == word => self.word = swap,
+            _ => {}
+        }
+        let told = match operation.kind {
+            Kind::Send => Some(WorkOp::Send),
+            Kind::SendImm(_) => Some(WorkOp::SendImm),
+            Kind::WriteImm(_) => Some(WorkOp::WriteImm),
+            _ => None,
+        };
+        if operation.kind.is_write() || operation.kind.is_send() {
+            let pieces = operation.pieces.iter().map(|piece| &self.source[piece.range()]);
+            let bytes = pieces.collect::<Vec<_>>().concat();
+            if operation.kind.is_write() {
+                self.target[operation.remote_range()].copy_from_slice(&bytes);
+            }
+            if let Some(told) = told {
+                let (immediate, solicited) = (operation.kind.immediate(), operation.solicited);
+                far.expect(self.pair, Message { told, bytes, immediate, solicited });
+            }
+        }
+        operation.kind.is_atomic().then_some(word)
+    }
+
+    /// Takes completions, which must be those of the oldest operations; results of atomics must be what was foreseen.
+    pub(super) fn poll(&mut self, side: &mut dyn Side, ledger: &mut Ledger) {
+        while let Some(completion) = side.poll(self.pair) {
             let place = format!("side {}, queue pair {}", self.end, self.pair);
-            let Some(Operation { id, length, .. }) = self.open.pop_front() else {
-                panic!("{place}: {found:?}, and nothing is open");
+            let Some(Open { operation, found }) = self.open.pop_front() else {
+                panic!("{place}: {completion:?}, and nothing is open");
             };
-            let bytes = u32::try_from(length).expect("a megabyte at most");
-            assert_eq!(found, Completion { id, status: Status::Success, bytes }, "{place}");
+            let id = operation.id;
+            let bytes = u32::try_from(operation.length()).expect("a megabyte at most");
+            assert_eq!(completion, Completion { id, status: Status::Success, bytes }, "{place}");
+            if !operation.kind.is_atomic() {
+                continue;
+            }
+            let result = word(&side.read(operation.local(self.pair), operation.pieces[0].range()), 0);
+            match (found, operation.kind) {
+                (None, Kind::FetchAdd(added)) => {
+                    ledger.enter(Addition { pair: self.pair, id, found: result, added });
+                }
+                _ => assert_eq!(Some(result), found, "{place}: what operation {id} found"),
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::stage::{self, Outcome, Stage};
 use crate::tools::Routine;
-use crate::{cocotb, docs, formal, frames, lint, process, setup, test, workspace};
+use crate::{cocotb, docs, formal, frames, lint, linux, process, setup, test, workspace};
 
 /// Runs all stages, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -30,6 +30,9 @@ pub(crate) fn run() -> Result<()> {
             cocotb::run(None)
         }),
         Stage::new("frames", "`cargo xtask frames` runs this stage alone", frames::run),
+        Stage::new("linux", "`cargo xtask linux --rung 4` runs this stage alone", || {
+            linux::run(linux::Rung::Wire)
+        }),
         Stage::new(
             "formal runner",
             "`cargo xtask formal --self-test` runs this stage alone",

@@ -9,6 +9,7 @@ mod docs;
 mod formal;
 mod frames;
 mod lint;
+mod linux;
 mod process;
 mod programs;
 mod rtl;
@@ -19,6 +20,7 @@ mod stage;
 mod test;
 mod testplan;
 mod tools;
+mod unpack;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,7 +41,8 @@ enum Task {
     /// Install what tools.toml lists and this machine lacks
     ///
     /// System packages come from apt (as root; otherwise the exact command is printed), Python wheels at pinned versions
-    /// go to target/tools/python and touch nothing else. Every other command calls this by itself. When nothing is
+    /// go to target/tools/python and touch nothing else, nor do the Debian packages that are unpacked into
+    /// target/tools/linux. Every other command calls this by itself. When nothing is
     /// missing it takes milliseconds and no network.
     Setup {
         /// The routine to make ready for
@@ -71,14 +74,14 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         json: Option<std::path::PathBuf>,
     },
-    /// Send random WRITEs and READs over a bad wire, and compare what they leave behind
+    /// Send random requests of every kind over a bad wire, and compare what they leave behind
     ///
     /// Frames are lost, doubled and overtaken by chance, from seeds. Every operation must complete once and in order, and both
     /// memories must be as a plain copy says. Each run of 500 operations prints its seed.
     Soak(soak::Options),
     /// Run everything a change must pass
     ///
-    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, cocotb, frames, proofs, cargo-deny where installed. Stops at
+    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, cocotb, frames, Linux, proofs, cargo-deny where installed. Stops at
     /// the first failure, and ends with a table of minutes and of what was not run.
     Ci,
     /// Emit the card's Verilog and its port manifest, or one block's
@@ -103,6 +106,15 @@ enum Task {
     /// Captures go to target/frames, one a profile, and stay there for Wireshark. A kind of frame that is missing, a frame
     /// that tshark stumbles over and a wrong ICRC are errors.
     Frames,
+    /// Connect a simulated card to Linux: Soft-RoCE in an emulated guest at the other end of the wire
+    ///
+    /// Both ends ask the other for every operation, with both path MTUs, and check every byte. Needs no KVM and no root but to
+    /// fetch package lists. Captures and the guest's console stay in target/linux.
+    Linux {
+        /// What to try, by its rung on the ladder of proofs
+        #[arg(long, default_value = "4")]
+        rung: linux::Rung,
+    },
     /// Run the proofs, seeded bugs included
     ///
     /// Each proof prints one line with its result and seconds. A seeded bug that is not found is an error, and so is a run
@@ -165,6 +177,10 @@ fn run(task: Task) -> Result<()> {
         Task::Frames => {
             setup::run(tools::Routine::Ci)?;
             frames::run()
+        }
+        Task::Linux { rung } => {
+            setup::run(tools::Routine::Linux)?;
+            linux::run(rung)
         }
         Task::Formal { self_test: true, .. } => formal::self_test(),
         Task::Formal { task, .. } => formal::run(task.as_deref()),

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 use crate::tools::{self, Apt, Pip, Routine, Tools};
+use crate::unpack;
 use crate::workspace;
 
 /// The file in the wheels' folder that says which wheels are in it.
@@ -29,7 +30,8 @@ pub(crate) fn run(routine: Routine) -> Result<()> {
         tools.apt.iter().filter(|entry| entry.from <= routine && !is_present(entry)).collect();
     install_apt(&apt)?;
     let wheels = install_pip(&tools, routine)?;
-    if apt.is_empty() && wheels == 0 {
+    let unpacked = unpack::run(&tools, routine)?;
+    if apt.is_empty() && wheels == 0 && unpacked == 0 {
         println!("setup: everything for `{routine:?}` is there");
     }
     Ok(())
@@ -79,7 +81,7 @@ fn install_apt(missing: &[&Apt]) -> Result<()> {
 }
 
 /// The owner of a process's own entry in /proc is its effective user.
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|entry| entry.uid() == 0)
 }
 
@@ -133,7 +135,7 @@ fn pinned(entry: &Pip) -> String {
 }
 
 /// Two renames, so that a test that runs meanwhile misses its tools for no longer than a moment.
-fn replace(folder: &Path, fresh: &Path) -> Result<()> {
+pub(crate) fn replace(folder: &Path, fresh: &Path) -> Result<()> {
     let old = folder.with_extension("old");
     remove(&old)?;
     if folder.exists() {
@@ -143,7 +145,7 @@ fn replace(folder: &Path, fresh: &Path) -> Result<()> {
     remove(&old)
 }
 
-fn remove(folder: &Path) -> Result<()> {
+pub(crate) fn remove(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
     }

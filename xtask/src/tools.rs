@@ -21,7 +21,9 @@ pub(crate) enum Routine {
     Demo,
     /// All tests of the workspace.
     Test,
-    /// Tests, RTL lint, cocotb, frames and proofs.
+    /// A Linux guest on a simulated card's wire.
+    Linux,
+    /// Tests, Linux, RTL lint, cocotb, frames and proofs.
     Ci,
 }
 
@@ -37,6 +39,16 @@ pub(crate) struct Given {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Apt {
+    pub(crate) package: String,
+    pub(crate) programs: Vec<String>,
+    pub(crate) from: Routine,
+    pub(crate) why: String,
+}
+
+/// A Debian package that is unpacked, with all it depends on, and not installed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unpack {
     pub(crate) package: String,
     pub(crate) programs: Vec<String>,
     pub(crate) from: Routine,
@@ -72,6 +84,7 @@ pub(crate) struct Computed {
 pub(crate) struct Tools {
     pub(crate) given: Vec<Given>,
     pub(crate) apt: Vec<Apt>,
+    pub(crate) unpack: Vec<Unpack>,
     pub(crate) pip: Vec<Pip>,
     pub(crate) computed: Vec<Computed>,
 }
@@ -89,6 +102,7 @@ impl Tools {
         let tools: Self = toml::from_str(text)?;
         let reasons = (tools.given.iter().map(|entry| &entry.why))
             .chain(tools.apt.iter().map(|entry| &entry.why))
+            .chain(tools.unpack.iter().map(|entry| &entry.why))
             .chain(tools.pip.iter().map(|entry| &entry.why))
             .chain(tools.computed.iter().map(|entry| &entry.why));
         if reasons.into_iter().any(|why| why.trim().is_empty()) {
@@ -101,6 +115,7 @@ impl Tools {
     pub(crate) fn programs(&self) -> BTreeSet<String> {
         let plain = (self.given.iter().map(|entry| &entry.programs))
             .chain(self.apt.iter().map(|entry| &entry.programs))
+            .chain(self.unpack.iter().map(|entry| &entry.programs))
             .flatten()
             .cloned();
         plain.chain(self.pip.iter().flat_map(|entry| entry.programs.iter().map(|path| name(path)))).collect()
@@ -165,7 +180,8 @@ mod tests {
 
     #[test]
     fn an_entry_without_a_reason_is_refused() {
-        let text = "given = [{ programs = ['cargo'], why = ' ' }]\napt = []\npip = []\ncomputed = []";
+        let text =
+            "given = [{ programs = ['cargo'], why = ' ' }]\napt = []\nunpack = []\npip = []\ncomputed = []";
         assert!(Tools::parse(text).is_err());
         assert!(Tools::parse(&text.replace("' '", "'builds'")).is_ok());
     }

@@ -18,6 +18,16 @@ pub enum AsyncEvent {
         /// Why; `None` for a code this driver does not know.
         status: Option<Status>,
     },
+    /// A shared receive queue fell below the limit it was armed with.
+    SrqLimit {
+        /// The shared receive queue.
+        shared_receive_queue: u32,
+    },
+    /// A queue pair in error has completed the last receive it took from a shared receive queue.
+    LastReceive {
+        /// The queue pair.
+        queue_pair: u32,
+    },
     /// The link went up or down.
     Port {
         /// It is up.
@@ -46,6 +56,8 @@ impl AsyncEvent {
             Some(Event::QueuePairError) => {
                 Self::QueuePairError { queue_pair: entry.object, status: Status::from_code(entry.subkind) }
             }
+            Some(Event::SrqLimit) => Self::SrqLimit { shared_receive_queue: entry.object },
+            Some(Event::LastReceive) => Self::LastReceive { queue_pair: entry.object },
             Some(Event::Port) => Self::Port { is_up: entry.subkind == 1 },
             Some(Event::CardError) => Self::CardError { address: entry.data },
             _ => Self::Other { kind: entry.kind, object: entry.object },

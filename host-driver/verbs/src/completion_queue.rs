@@ -17,6 +17,7 @@ use crate::{
     entries::Entries,
     lock,
     object::Object,
+    receive_queue::ReceiveQueue,
     send_queue::SendQueue,
     work_completion::{bad, understand},
 };
@@ -44,6 +45,8 @@ pub(crate) struct State {
     found: VecDeque<WorkCompletion>,
     failed: Option<Error>,
     send_queues: HashMap<u32, Arc<SendQueue>>,
+    /// Receive queues, by the queue pair that takes from them.
+    receive_queues: HashMap<u32, Arc<ReceiveQueue>>,
 }
 
 impl CompletionQueue {
@@ -140,8 +143,13 @@ impl CompletionQueue {
     /// Finds the request of an entry, and frees its slots. `None` when its queue pair is gone.
     fn resolve(&self, state: &State, entry: &Cqe) -> Result<Option<WorkCompletion>> {
         let mut completion = understand(self.number(), entry)?;
-        let Some(queue) = state.send_queues.get(&completion.queue_pair) else { return Ok(None) };
-        let wr_id = queue.complete(entry.index, completion.status);
+        let wr_id = if completion.is_receive {
+            let Some(queue) = state.receive_queues.get(&completion.queue_pair) else { return Ok(None) };
+            queue.complete(entry.index)
+        } else {
+            let Some(queue) = state.send_queues.get(&completion.queue_pair) else { return Ok(None) };
+            queue.complete(entry.index, completion.status)
+        };
         completion.wr_id = wr_id.ok_or_else(|| bad(self.number(), "not posted", entry))?;
         Ok(Some(completion))
     }
@@ -151,24 +159,33 @@ impl CompletionQueue {
         lock(&self.state).send_queues.insert(queue.number(), Arc::clone(queue));
     }
 
+    /// From now on, receives of this queue pair arrive here.
+    pub(crate) fn connect_receives(&self, queue_pair: u32, queue: &Arc<ReceiveQueue>) {
+        lock(&self.state).receive_queues.insert(queue_pair, Arc::clone(queue));
+    }
+
     /// No completion arrives any more while this is held.
     pub(crate) fn hold(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
-    /// Forgets completions of a queue pair that the card has ended or reset.
+    /// Forgets completions of a queue pair that the card has ended or reset. Entries of a shared queue are free then.
     pub(crate) fn clean(&self, state: &mut State, queue_pair: u32) {
         let queue = state.send_queues.remove(&queue_pair);
+        let own = state.receive_queues.get(&queue_pair).is_some_and(|queue| !queue.is_shared());
+        let receives = own.then(|| state.receive_queues.remove(&queue_pair)).flatten();
         // A card that is out of reach gives no entries.
         while self.read(state, CHUNK).unwrap_or(false) {}
         state.found.retain(|completion| completion.queue_pair != queue_pair);
         state.send_queues.extend(queue.map(|queue| (queue_pair, queue)));
+        state.receive_queues.extend(receives.map(|queue| (queue_pair, queue)));
     }
 
     pub(crate) fn disconnect(&self, queue_pair: u32) {
         let mut state = lock(&self.state);
         self.clean(&mut state, queue_pair);
         state.send_queues.remove(&queue_pair);
+        state.receive_queues.remove(&queue_pair);
     }
 }
 

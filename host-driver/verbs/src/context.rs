@@ -65,6 +65,7 @@ impl DeviceBuilder {
             queue_pairs: Numbers::from("queue pairs", MANAGEMENT, capabilities.queue_pairs),
             completion_queues: Numbers::new("completion queues", capabilities.completion_queues),
             regions: Numbers::new("memory regions", capabilities.memory_regions),
+            shared_queues: Numbers::new("shared receive queues", capabilities.shared_receive_queues),
             domains: Numbers::new("protection domains", DOMAINS),
             keys: Mutex::default(),
             pages,
@@ -84,6 +85,7 @@ pub struct Device {
     queue_pairs: Arc<Numbers>,
     completion_queues: Arc<Numbers>,
     regions: Arc<Numbers>,
+    shared_queues: Arc<Numbers>,
     domains: Arc<Numbers>,
     pages: Arc<Numbers>,
     /// The last key of each region's number.
@@ -193,6 +195,16 @@ impl Device {
 
     pub(crate) fn region_number(&self) -> Result<Number> {
         self.regions.take()
+    }
+
+    pub(crate) fn shared_queue_number(&self) -> Result<Number> {
+        self.shared_queues.take()
+    }
+
+    /// Does the card take lists of so many pieces?
+    pub(crate) fn check_pieces(&self, asked: usize) -> Result<()> {
+        let max = self.card.capabilities().sges as usize;
+        if asked <= max { Ok(()) } else { Err(Error::TooLarge { what: "pieces of a receive", asked, max }) }
     }
 
     /// Low byte of the next key of a region: another one than the last, so that an old key is not valid again.

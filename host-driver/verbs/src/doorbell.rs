@@ -9,7 +9,7 @@ use stroma_abi::{
     desc::wqe::UNIT,
     regs::map::{
         DOORBELL_PAGE, PUSH_WINDOW, PUSH_WINDOWS,
-        doorbells::{BLOCK, COMPLETION, PUSH, PUSH_COMMIT, SEND},
+        doorbells::{BLOCK, COMPLETION, PUSH, PUSH_COMMIT, RECEIVE, SEND, SHARED_RECEIVE},
     },
 };
 use stroma_device::{Backend, BarId, compose};
@@ -57,6 +57,18 @@ impl DoorbellPage {
     pub(crate) fn send(&self, queue_pair: u32, producer: u16) -> Result<()> {
         let value = compose(&SEND, [("queue_pair", queue_pair.into()), ("producer", producer.into())]);
         self.store(SEND.offset, value)
+    }
+
+    /// Receives below `producer` may be used.
+    pub(crate) fn receive(&self, queue_pair: u32, producer: u16) -> Result<()> {
+        let parts = [("queue_pair", queue_pair.into()), ("producer", producer.into())];
+        self.store(RECEIVE.offset, compose(&RECEIVE, parts))
+    }
+
+    /// The same for a shared receive queue.
+    pub(crate) fn shared_receive(&self, queue: u32, producer: u16) -> Result<()> {
+        let parts = [("queue", queue.into()), ("producer", producer.into())];
+        self.store(SHARED_RECEIVE.offset, compose(&SHARED_RECEIVE, parts))
     }
 
     /// Entries below `consumer` may be overwritten; `arm` as the register says.

@@ -163,6 +163,24 @@ pub enum Error {
         /// Units of the send queue.
         size: u16,
     },
+    /// The receive queue is full. Entries are free again when their completions were polled; a ring is filled in its order.
+    #[error("receive on {queue}: {wanted} entries wanted, {room} of {size} are free")]
+    ReceiveQueueFull {
+        /// The queue pair or the shared receive queue.
+        queue: String,
+        /// Entries of the batch.
+        wanted: usize,
+        /// Entries free behind the last one.
+        room: usize,
+        /// Entries of the queue.
+        size: usize,
+    },
+    /// A receive on a queue pair that has no receive queue of its own.
+    #[error("receive on queue pair {number}: it has no receive queue of its own")]
+    NoReceiveQueue {
+        /// The queue pair.
+        number: u32,
+    },
     /// A request that cannot be written down.
     #[error("request {position} of the batch: {source}")]
     BadRequest {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   Device ──┬── ProtectionDomain ──┬── MemoryRegion     memory, and the key that opens it
-//!            │                      └── QueuePair ── Batch ── post
+//!            │                      ├── SharedReceiveQueue ── ReceiveBatch ── post
+//!            │                      └── QueuePair ── Batch, ReceiveBatch ── post
 //!            ├── CompletionQueue ◀─────────┘   poll, request_notify
 //!            └── CompletionChannel             sleep until a completion queue has something
 //! ```
@@ -66,9 +67,11 @@ mod object;
 mod port;
 mod protection_domain;
 mod queue_pair;
+mod receive_queue;
 #[cfg(feature = "scenarios")]
 pub mod scenarios;
 mod send_queue;
+mod shared_receive_queue;
 mod state;
 mod work_completion;
 mod work_request;
@@ -85,6 +88,8 @@ pub use memory_region::{MemoryRegion, RegionBuilder};
 pub use port::Port;
 pub use protection_domain::ProtectionDomain;
 pub use queue_pair::{QueuePair, QueuePairBuilder};
+pub use receive_queue::ReceiveBatch;
+pub use shared_receive_queue::SharedReceiveQueue;
 pub use state::{Address, Attributes};
 pub use stroma_abi::desc::{
     CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Sge, Status, Verb, WorkOp,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use stroma_abi::{
     Entry,
     desc::{
-        Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, Region, Reply, Verb,
+        Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, Region, Reply, SharedQueue, Verb,
         mailbox::{BODY_AT, BODY_LEN, MAILBOX_LEN},
     },
     regs::map::mailbox,
@@ -119,6 +119,7 @@ fn field(kind: ObjectKind, byte: u16) -> Option<&'static str> {
         ObjectKind::QueuePair => QueuePair::TABLE,
         ObjectKind::CompletionQueue => CompletionQueue::TABLE,
         ObjectKind::Region => Region::TABLE,
+        ObjectKind::SharedQueue => SharedQueue::TABLE,
     };
     table.iter().find(|entry| entry.field.byte == usize::from(byte)).map(|entry| entry.name)
 }
@@ -133,5 +134,6 @@ mod tests {
         assert_eq!(field(ObjectKind::CompletionQueue, 10), Some("page"));
         assert_eq!(field(ObjectKind::Region, 16), Some("list"));
         assert_eq!(field(ObjectKind::Region, 17), None);
+        assert_eq!(field(ObjectKind::SharedQueue, 9), Some("stride"));
     }
 }

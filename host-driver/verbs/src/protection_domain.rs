@@ -5,7 +5,8 @@ use std::sync::Arc;
 use stroma_device::DmaMemory;
 
 use crate::{
-    Access, CompletionQueue, Device, MemoryRegion, QueuePairBuilder, RegionBuilder, Result, numbers::Number,
+    Access, CompletionQueue, Device, MemoryRegion, QueuePairBuilder, RegionBuilder, Result,
+    SharedReceiveQueue, numbers::Number,
 };
 
 /// A protection domain. Queue pairs reach regions of their own domain alone.
@@ -48,6 +49,18 @@ impl ProtectionDomain {
     pub fn allocate(self: &Arc<Self>, len: usize, access: Access) -> Result<MemoryRegion> {
         let node = self.device.card().backend().identity().numa_node;
         self.region(access).register(Arc::new(DmaMemory::allocate(len, node)?))
+    }
+
+    /// Makes a shared receive queue of at least so many entries, each for up to `pieces` pieces.
+    ///
+    /// # Errors
+    /// [`TooLarge`](crate::Error::TooLarge), [`NoneLeft`](crate::Error::NoneLeft); when there is no memory; when the card refuses.
+    pub fn shared_receive_queue(
+        self: &Arc<Self>,
+        entries: usize,
+        pieces: usize,
+    ) -> Result<Arc<SharedReceiveQueue>> {
+        SharedReceiveQueue::new(self, entries, pieces)
     }
 
     /// Begins to make a queue pair, whose requests complete to `completions`.

@@ -4,13 +4,14 @@ mod builder;
 
 pub use builder::QueuePairBuilder;
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use stroma_abi::desc::{self, CommandStatus, QueuePairKind, QueuePairState, Verb};
 
 use crate::{
-    Attributes, Batch, CompletionQueue, Device, DoorbellPage, Error, ProtectionDomain, Result,
-    object::Object, send_queue::SendQueue, work_request::Request,
+    Attributes, Batch, CompletionQueue, Device, DoorbellPage, Error, ProtectionDomain, ReceiveBatch, Result,
+    SharedReceiveQueue, completion_queue::State, object::Object, receive_queue::ReceiveQueue,
+    send_queue::SendQueue, work_request::Request,
 };
 
 /// A queue pair. Dropped, requests under way are finished or flushed, and their completions forgotten.
@@ -18,9 +19,12 @@ use crate::{
 pub struct QueuePair {
     object: Object,
     send: Arc<SendQueue>,
+    /// Its own, or the one it shares.
+    receive: Option<Arc<ReceiveQueue>>,
     send_cq: Arc<CompletionQueue>,
     receive_cq: Arc<CompletionQueue>,
     page: Arc<DoorbellPage>,
+    shared: Option<Arc<SharedReceiveQueue>>,
     domain: Arc<ProtectionDomain>,
 }
 
@@ -67,6 +71,12 @@ impl QueuePair {
         self.send.hold().size()
     }
 
+    /// The queue it shares its receives with others of, if it does.
+    #[must_use]
+    pub fn shared_receive_queue(&self) -> Option<&Arc<SharedReceiveQueue>> {
+        self.shared.as_ref()
+    }
+
     /// The state, as far as the driver knows: the card may have gone into error since, and [`Self::query`] asks it.
     #[must_use]
     pub fn state(&self) -> QueuePairState {
@@ -79,7 +89,7 @@ impl QueuePair {
     /// [`Error::BadTransition`], before the card is asked; [`Error::TooWide`]; when the card refuses.
     pub fn modify(&self, attributes: &Attributes) -> Result<()> {
         // Nothing is posted and, for a reset, nothing polled meanwhile: queues are locked in this order everywhere.
-        let mut completions = self.send_cq.hold();
+        let mut completions = self.hold_completions();
         let mut send = self.send.hold();
         let to = attributes.check(self.number(), self.kind(), send.state)?;
         let body = attributes.body(to);
@@ -96,9 +106,22 @@ impl QueuePair {
         if to == QueuePairState::Reset {
             send.restart();
             drop(send);
-            self.send_cq.clean(&mut completions, self.number());
+            if let Some(own) = self.receive.as_ref().filter(|queue| !queue.is_shared()) {
+                own.hold().restart();
+            }
+            for (queue, state) in &mut completions {
+                queue.clean(state, self.number());
+            }
         }
         Ok(())
+    }
+
+    /// Its completion queues, each once and in the order of their numbers, for several may be held by several.
+    fn hold_completions(&self) -> Vec<(&CompletionQueue, MutexGuard<'_, State>)> {
+        let mut queues = vec![&*self.send_cq, &*self.receive_cq];
+        queues.sort_by_key(|queue| queue.number());
+        queues.dedup_by_key(|queue| queue.number());
+        queues.into_iter().map(|queue| (queue, queue.hold())).collect()
     }
 
     /// To Init, with the attributes that the kind needs.
@@ -164,6 +187,21 @@ impl QueuePair {
         Batch::new(self)
     }
 
+    /// Begins a batch of buffers for messages of the peer.
+    ///
+    /// # Errors
+    /// [`Error::NoReceiveQueue`]; [`Error::WrongState`] in Reset: receives may be posted from Init on.
+    pub fn receives(&self) -> Result<ReceiveBatch<'_>> {
+        let number = self.number();
+        let own = self.receive.as_ref().filter(|queue| !queue.is_shared());
+        let queue = own.ok_or(Error::NoReceiveQueue { number })?;
+        let state = self.state();
+        if state == QueuePairState::Reset {
+            return Err(Error::WrongState { number, state });
+        }
+        Ok(ReceiveBatch::new(queue, &self.page))
+    }
+
     pub(crate) fn post(&self, requests: &mut [Request], push: bool) -> Result<()> {
         let push = push && self.device().card().features().push;
         self.send.post(requests, &self.page, push)
@@ -181,5 +219,6 @@ impl Drop for QueuePair {
         // What it failed with is dealt with by the object. Its number stays taken until its completions are forgotten.
         let _ = self.object.destroy();
         self.send_cq.disconnect(number);
+        self.receive_cq.disconnect(number);
     }
 }

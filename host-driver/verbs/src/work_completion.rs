@@ -4,7 +4,7 @@ use stroma_abi::desc::{Cqe, Status, WorkOp};
 
 use crate::{Error, Result};
 
-/// What became of a request.
+/// What became of a request, or of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkCompletion {
@@ -14,10 +14,18 @@ pub struct WorkCompletion {
     pub status: Status,
     /// Detail of an error, for people.
     pub vendor: u8,
-    /// What it asked for.
+    /// What it asked for; of a receive, what the peer posted.
     pub op: WorkOp,
-    /// Bytes moved.
+    /// Bytes moved, or received.
     pub length: u32,
+    /// It is a receive.
+    pub is_receive: bool,
+    /// Immediate data that came with the message.
+    pub immediate: Option<u32>,
+    /// Key that the message ended.
+    pub invalidated: Option<u32>,
+    /// The message asked for an event.
+    pub is_solicited: bool,
     /// Queue pair it was posted to.
     pub queue_pair: u32,
     /// The card's clock when it was done, in cycles.
@@ -33,6 +41,10 @@ impl Default for WorkCompletion {
             vendor: 0,
             op: WorkOp::Nop,
             length: 0,
+            is_receive: false,
+            immediate: None,
+            invalidated: None,
+            is_solicited: false,
             queue_pair: 0,
             timestamp: 0,
         }
@@ -45,15 +57,16 @@ pub(crate) fn understand(queue: u32, entry: &Cqe) -> Result<WorkCompletion> {
     // A request that was flushed before it was read, or whose op-code was the fault, has none.
     let op = op.or((entry.status != Status::Success as u8).then_some(WorkOp::Nop));
     let status = Status::from_code(entry.status).ok_or_else(|| bad(queue, "no such status", entry))?;
-    if entry.receive {
-        return Err(bad(queue, "a receive, and none was posted", entry));
-    }
     Ok(WorkCompletion {
         wr_id: 0,
         status,
         vendor: entry.vendor,
         op: op.ok_or_else(|| bad(queue, "no such operation", entry))?,
         length: entry.length,
+        is_receive: entry.receive,
+        immediate: entry.has_immediate.then_some(entry.detail),
+        invalidated: entry.has_invalidated.then_some(entry.detail),
+        is_solicited: entry.solicited,
         queue_pair: entry.queue_pair.value(),
         timestamp: entry.timestamp,
     })
@@ -82,7 +95,9 @@ mod tests {
         let expected = "completion queue 3: no such status (queue pair 0, index 7, status 99, op-code 0x0c)";
         assert_eq!(refused.to_string(), expected);
         assert!(understand(3, &Cqe { opcode: 0, ..good }).is_err());
-        assert!(understand(3, &Cqe { receive: true, ..good }).is_err());
+        let received = Cqe { receive: true, has_immediate: true, detail: 9, ..good };
+        let received = understand(3, &received).unwrap();
+        assert_eq!((received.is_receive, received.immediate, received.invalidated), (true, Some(9), None));
         let flushed = Cqe { opcode: 0, status: Status::Flushed as u8, ..good };
         assert_eq!(understand(3, &flushed).unwrap().status, Status::Flushed);
     }

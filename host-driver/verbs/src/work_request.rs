@@ -1,7 +1,7 @@
 //! Requests, several at a time.
 
 use stroma_abi::desc::{
-    Body, Sge, SgeList, WorkOp, Wqe, WqeError, WqeHead,
+    AtomicOperands, Body, Sge, SgeList, WorkOp, Wqe, WqeError, WqeHead,
     wqe::{UNIT, UNITS_MAX},
 };
 
@@ -56,6 +56,18 @@ impl<'a> Batch<'a> {
         self
     }
 
+    /// The next request wakes a receiver that waits for solicited messages alone.
+    pub fn solicited(mut self) -> Self {
+        self.head.solicited = true;
+        self
+    }
+
+    /// The next request waits until the READs and atomics before it are done.
+    pub fn fence(mut self) -> Self {
+        self.head.fence = true;
+        self
+    }
+
     /// The batch goes to the card through push windows, if each of its requests has at most four units and the card
     /// has windows; otherwise by the doorbell, as without this. What happens is the same, sooner.
     pub fn push(mut self, push: bool) -> Self {
@@ -101,11 +113,59 @@ impl<'a> Batch<'a> {
         self.request(WorkOp::Write, Ok(Body::Inline(bytes)))
     }
 
-    /// Reads what is at `source` in the peer's memory into `piece` of local memory; `None` reads no byte.
-    pub fn read(mut self, piece: Option<Sge>, source: u64, source_key: u32) -> Self {
+    /// As [`write`](Self::write), and completes a receive of the peer with `immediate`.
+    pub fn write_imm(mut self, pieces: &[Sge], target: u64, target_key: u32, immediate: u32) -> Self {
+        (self.head.remote, self.head.key, self.head.immediate) = (target, target_key, immediate);
+        let body = self.list(pieces);
+        self.request(WorkOp::WriteImm, body)
+    }
+
+    /// Reads what is at `source` in the peer's memory into pieces of local memory, one behind the other.
+    pub fn read(mut self, pieces: &[Sge], source: u64, source_key: u32) -> Self {
         (self.head.remote, self.head.key) = (source, source_key);
-        let body = self.list(piece.as_slice());
+        let body = self.list(pieces);
         self.request(WorkOp::Read, body)
+    }
+
+    /// Sends pieces of local memory, one behind the other, to the peer's next receive.
+    pub fn send(self, pieces: &[Sge]) -> Self {
+        let body = self.list(pieces);
+        self.request(WorkOp::Send, body)
+    }
+
+    /// As [`send`](Self::send), with `immediate` for the completion of the receive.
+    pub fn send_imm(mut self, pieces: &[Sge], immediate: u32) -> Self {
+        self.head.immediate = immediate;
+        let body = self.list(pieces);
+        self.request(WorkOp::SendImm, body)
+    }
+
+    /// Sends `bytes`, as they are now, to the peer's next receive.
+    pub fn inline_send(self, bytes: &[u8]) -> Self {
+        self.request(WorkOp::Send, Ok(Body::Inline(bytes)))
+    }
+
+    /// Swaps the eight bytes at `target` in the peer's memory for `swap` if they are `compare`; what was there comes to `result`.
+    /// `target` is a multiple of eight.
+    pub fn compare_swap(self, result: Sge, target: u64, target_key: u32, compare: u64, swap: u64) -> Self {
+        self.atomic(WorkOp::CmpSwap, result, (target, target_key), AtomicOperands { swap_add: swap, compare })
+    }
+
+    /// Adds to the eight bytes at `target` in the peer's memory; what was there comes to `result`. `target` is a multiple of eight.
+    pub fn fetch_add(self, result: Sge, target: u64, target_key: u32, add: u64) -> Self {
+        let operands = AtomicOperands { swap_add: add, compare: 0 };
+        self.atomic(WorkOp::FetchAdd, result, (target, target_key), operands)
+    }
+
+    fn atomic(
+        mut self,
+        op: WorkOp,
+        result: Sge,
+        (target, target_key): (u64, u32),
+        operands: AtomicOperands,
+    ) -> Self {
+        (self.head.remote, self.head.key) = (target, target_key);
+        self.request(op, Ok(Body::Atomic { operands, result }))
     }
 
     /// Posts the requests: writes them to the send queue and tells the card.

@@ -30,7 +30,7 @@ block! {
     /// - **Rate** one beat a cycle each way, no bubbles between frames.
     /// - **Backpressure** `rx_tready` falls when the transport takes packets more slowly than they come, and never for what is sent.
     /// - **Reset** synchronous; everything under way is forgotten.
-    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize> {
+    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub rx_tdata: Signal<In, Bits<D>>,
@@ -103,7 +103,7 @@ block! {
         pub quiet: Signal<Out, Bit>,
         pub wake: Signal<Out, Bits<64>>,
         fronts: Fronts<D, K>,
-        host: HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>,
+        host: HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>,
         beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
         incrementing: Constant<Bits<2>> = Constant::new(1.into()),
     }
@@ -115,12 +115,13 @@ impl<
     const QPS: usize,
     const CQS: usize,
     const MRS: usize,
+    const SRQS: usize,
     const PAGES: usize,
     const WINDOWS: usize,
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
-> Nic<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>
+> Nic<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>
 {
     /// A card of which these facts are true.
     #[must_use]
@@ -135,12 +136,13 @@ impl<
     const QPS: usize,
     const CQS: usize,
     const MRS: usize,
+    const SRQS: usize,
     const PAGES: usize,
     const WINDOWS: usize,
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
-> Logic for Nic<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>
+> Logic for Nic<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>
 {
     #[hdl_gen]
     fn update(&mut self) {

@@ -8,7 +8,7 @@ use stroma_hw::verilog::{EmitError, Rtl, emit};
 use crate::fronts::Fronts;
 use crate::nic::Nic;
 
-/// READs of one queue pair that may be in flight, each way.
+/// READs and atomics of one queue pair that may be in flight, each way.
 const OUTSTANDING_READS: u32 = 16;
 
 /// How large a card is, in powers of two.
@@ -20,6 +20,8 @@ pub struct Capacity {
     pub completion_queues_log: usize,
     /// log2 of the memory regions.
     pub memory_regions_log: usize,
+    /// log2 of the shared receive queues.
+    pub shared_queues_log: usize,
     /// log2 of the doorbell pages.
     pub doorbell_pages_log: usize,
 }
@@ -106,12 +108,14 @@ impl Profile {
                 queue_pairs_log: 8,
                 completion_queues_log: 8,
                 memory_regions_log: 10,
+                shared_queues_log: 6,
                 doorbell_pages_log: 4,
             },
             Self::HundredGig => Capacity {
                 queue_pairs_log: 10,
                 completion_queues_log: 10,
                 memory_regions_log: 12,
+                shared_queues_log: 8,
                 doorbell_pages_log: 6,
             },
         }
@@ -128,12 +132,12 @@ impl Profile {
 
     fn emit_with(self, rtl_hash: u64) -> Result<Rtl, EmitError> {
         let facts = self.facts(rtl_hash);
-        // Datapath; logs of queue pairs, CQs, regions, doorbell pages, units of push windows; log of the buffers' beats;
+        // Datapath; logs of queue pairs, CQs, regions, SRQs, doorbell pages, units of push windows; log of the buffers' beats;
         // logs of messages on their way and of READs to be answered, of all queue pairs.
         match self {
-            Self::TenGig => emit(self.top(), || Nic::<64, 8, 8, 8, 10, 4, 8, 11, 13, 12>::new(&facts)),
+            Self::TenGig => emit(self.top(), || Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12>::new(&facts)),
             Self::HundredGig => {
-                emit(self.top(), || Nic::<512, 64, 10, 10, 12, 6, 10, 8, 15, 14>::new(&facts))
+                emit(self.top(), || Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14>::new(&facts))
             }
         }
     }
@@ -158,18 +162,18 @@ impl Profile {
 
     fn facts(self, rtl_hash: u64) -> Facts {
         let capacity = self.capacity();
-        let flags = ["rc", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
+        let flags = ["rc", "srq", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
         Facts {
             data_bits: u32::try_from(self.data_bits()).expect("a few hundred"),
             clock_khz: self.clock_khz(),
             queue_pairs: 1 << capacity.queue_pairs_log,
             completion_queues: 1 << capacity.completion_queues_log,
             memory_regions: 1 << capacity.memory_regions_log,
+            shared_receive_queues: 1 << capacity.shared_queues_log,
             doorbell_pages: 1 << capacity.doorbell_pages_log,
             features: flags.into_iter().sum(),
             outstanding: OUTSTANDING_READS,
             rtl_hash,
-            ..Facts::default()
         }
     }
 }

@@ -1,6 +1,9 @@
-//! What can go wrong with a frame: by chance, from a seed, or by a script.
+//! What can go wrong with a frame: by rules in words, by a function, or by chance, from a seed.
 
 use stroma_verilate::SplitMix64;
+
+use super::flights::Behind;
+use super::script::Rules;
 
 /// How likely something is, in 2^-32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,12 +42,21 @@ pub struct Hold {
     pub ns: u32,
 }
 
+impl Hold {
+    fn behind(self) -> (Behind, u32) {
+        (Behind::Others(self.frames), self.ns)
+    }
+}
+
 impl Default for Hold {
     /// One frame, or ten microseconds.
     fn default() -> Self {
         Self { frames: 1, ns: 10_000 }
     }
 }
+
+/// How long a frame waits for others at most, if nobody says how long, in nanoseconds.
+pub const PATIENCE_NS: u32 = 1_000_000;
 
 /// What a script says of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +69,13 @@ pub enum Verdict {
     Duplicate,
     /// It is overtaken.
     Hold(Hold),
+    /// It is overtaken by the frame that is [`Overtakes`](Self::Overtakes) of the same number, or comes after
+    /// [`PATIENCE_NS`] if there is none.
+    Overtaken(u32),
+    /// Those that were held back for it follow it.
+    Overtakes(u32),
+    /// It meets congestion: an ECN mark, if its sender allows.
+    Mark,
     /// One of its bits is flipped, counted from its start and around its end.
     Corrupt {
         /// Which.
@@ -96,6 +115,8 @@ pub struct Faults {
     /// Of those flipped: not noticed by the FCS.
     pub undetected: Chance,
     /// Asked first.
+    pub rules: Rules,
+    /// Asked next.
     pub script: Option<Script>,
 }
 
@@ -111,7 +132,10 @@ pub(super) struct Flip {
 pub(super) struct Fate {
     pub(super) is_lost: bool,
     pub(super) is_duplicated: bool,
-    pub(super) hold: Option<Hold>,
+    pub(super) is_marked: bool,
+    /// Behind whom it comes, and after how many nanoseconds at most.
+    pub(super) hold: Option<(Behind, u32)>,
+    pub(super) overtakes: Option<u32>,
     pub(super) flip: Option<Flip>,
 }
 
@@ -130,7 +154,8 @@ impl Judge {
         Self { faults, count: 0 }
     }
 
-    pub(super) fn judge(&mut self, frame: &[u8]) -> Fate {
+    /// The fate of a frame that starts to leave at a time, in nanoseconds.
+    pub(super) fn judge(&mut self, frame: &[u8], now_ns: u64) -> Fate {
         let first = self.count * DRAWS;
         self.count += 1;
         let bits = frame.len() * 8;
@@ -139,17 +164,26 @@ impl Judge {
         let chance = Fate {
             is_lost: faults.loss.strikes(draw(0)),
             is_duplicated: faults.duplication.strikes(draw(1)),
-            hold: faults.reordering.strikes(draw(2)).then_some(faults.hold),
+            hold: faults.reordering.strikes(draw(2)).then_some(faults.hold.behind()),
             flip: (bits > 0 && faults.corruption.strikes(draw(3))).then(|| Flip {
                 bit: usize::try_from(draw(4) % bits as u64).expect("a bit of the frame"),
                 is_caught: !faults.undetected.strikes(draw(5)),
             }),
+            ..Fate::default()
         };
-        match faults.script.as_mut().map_or(Verdict::Pass, |script| script(frame)) {
+        // Both count frames, so both see all of them.
+        let ruled = faults.rules.judge(frame, now_ns);
+        let scripted = faults.script.as_mut().map_or(Verdict::Pass, |script| script(frame));
+        match if ruled == Verdict::Pass { scripted } else { ruled } {
             Verdict::Pass => chance,
             Verdict::Drop => Fate { is_lost: true, ..Fate::default() },
             Verdict::Duplicate => Fate { is_duplicated: true, ..Fate::default() },
-            Verdict::Hold(hold) => Fate { hold: Some(hold), ..Fate::default() },
+            Verdict::Hold(hold) => Fate { hold: Some(hold.behind()), ..Fate::default() },
+            Verdict::Overtaken(pair) => {
+                Fate { hold: Some((Behind::Frame(pair), PATIENCE_NS)), ..Fate::default() }
+            }
+            Verdict::Overtakes(pair) => Fate { overtakes: Some(pair), ..Fate::default() },
+            Verdict::Mark => Fate { is_marked: true, ..Fate::default() },
             Verdict::Corrupt { bit, is_caught } => {
                 Fate { flip: (bits > 0).then(|| Flip { bit: bit % bits, is_caught }), ..Fate::default() }
             }

@@ -13,8 +13,19 @@ pub struct Departure {
     pub bad: bool,
     /// How often it arrives.
     pub copies: usize,
-    /// It is held back until so many others have passed it (0: however many), or until this cycle if that is sooner.
-    pub hold: Option<(u32, u64)>,
+    /// It is held back: behind whom it comes, but no later than in this cycle.
+    pub hold: Option<(Behind, u64)>,
+    /// Those that are held back for this number follow it.
+    pub overtakes: Option<u32>,
+}
+
+/// Who passes a frame that is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// So many others; 0 for as many as come in the time.
+    Others(u32),
+    /// The frame that overtakes those of this number.
+    Frame(u32),
 }
 
 /// When a frame arrives: the cycle, the number of the frame behind which it comes, and its place behind that one.
@@ -24,15 +35,15 @@ type Turn = (u64, u64, u64);
 #[derive(Debug, Default)]
 pub struct Flights {
     arriving: BTreeMap<Turn, (Vec<u8>, bool)>,
-    /// Turn of a frame held back, and how many others are still to pass it.
-    held: Vec<(Turn, u32)>,
+    /// Turn of a frame held back, and who is still to pass it.
+    held: Vec<(Turn, Behind)>,
     count: u64,
 }
 
 impl Flights {
     /// Adds a frame. Frames come in the order in which they left.
     pub fn insert(&mut self, departure: Departure) {
-        let Departure { due, bytes, bad, copies, hold } = departure;
+        let Departure { due, bytes, bad, copies, hold, overtakes } = departure;
         let first = self.count;
         for _ in 0..copies {
             let until = hold.map_or(due, |(_, until)| until);
@@ -40,23 +51,27 @@ impl Flights {
             self.count += 1;
         }
         if hold.is_none() {
-            self.pass(due, self.count - 1);
+            self.pass(due, self.count - 1, overtakes);
         }
-        if let Some((frames @ 1.., until)) = hold {
-            self.held.extend((first..self.count).map(|number| ((until, number, 0), frames)));
+        if let Some((behind @ (Behind::Others(1..) | Behind::Frame(_)), until)) = hold {
+            self.held.extend((first..self.count).map(|number| ((until, number, 0), behind)));
         }
     }
 
     /// A frame goes by those held back: some have been held long enough, and follow it.
-    fn pass(&mut self, due: u64, number: u64) {
-        for (turn, left) in &mut self.held {
-            *left -= 1;
-            if *left == 0 && turn.0 > due {
+    fn pass(&mut self, due: u64, number: u64, overtakes: Option<u32>) {
+        for (turn, behind) in &mut self.held {
+            match behind {
+                Behind::Others(left) => *left -= 1,
+                Behind::Frame(pair) if overtakes == Some(*pair) => *behind = Behind::Others(0),
+                Behind::Frame(_) => {}
+            }
+            if *behind == Behind::Others(0) && turn.0 > due {
                 let frame = self.arriving.remove(turn).expect("it is held until later than now");
                 self.arriving.insert((due, number, 1 + turn.1), frame);
             }
         }
-        self.held.retain(|(_, left)| *left > 0);
+        self.held.retain(|(_, behind)| *behind != Behind::Others(0));
     }
 
     /// The next frame that has arrived by cycle `now`, and whether its FCS is wrong.

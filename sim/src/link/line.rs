@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::faults::{Fate, Faults, Judge};
 use super::flights::Departure;
 use super::pause::{Classes, PauseFrame, class_of};
+use super::script::{Rules, ScriptError};
 use super::{GAP, LinkConfig, ecn, line_bytes};
 
 /// Bit times in which a pause is counted.
@@ -98,6 +99,16 @@ impl Line {
     /// Chooses what goes wrong from now on; frames are numbered afresh.
     pub fn set_faults(&mut self, faults: Faults) {
         self.judge = Judge::new(faults);
+    }
+
+    /// Has frames go wrong from now on as a [script](super::script) says, and not otherwise.
+    ///
+    /// # Errors
+    /// When a line of it is no rule; then nothing changes.
+    pub fn set_script(&mut self, text: &str) -> Result<(), ScriptError> {
+        let rules: Rules = text.parse()?;
+        self.set_faults(Faults { rules, ..Faults::default() });
+        Ok(())
     }
 
     /// How it carries frames.
@@ -205,13 +216,21 @@ impl Line {
             let due = self.due(&frame, start);
             self.free_at =
                 (start + self.units(line_bytes(frame.bytes.len()))).max(frame.whole) + self.units(GAP);
-            self.depart(due, frame);
+            self.depart(start, due, frame);
         }
     }
 
-    fn depart(&mut self, due: u64, frame: Waiting) {
+    /// Units of time in nanoseconds.
+    fn nanoseconds(&self, units: u64) -> u64 {
+        let a_millisecond = u128::from(self.cycle_units) * u128::from(self.clock_khz);
+        u64::try_from(u128::from(units) * 1_000_000 / a_millisecond).expect("a time of this century")
+    }
+
+    fn depart(&mut self, start: u64, due: u64, frame: Waiting) {
         let Waiting { mut bytes, mut bad, .. } = frame;
-        let Fate { is_lost, is_duplicated, hold, flip } = self.judge.judge(&bytes);
+        let now_ns = self.nanoseconds(start);
+        let Fate { is_lost, is_duplicated, is_marked, hold, overtakes, flip } =
+            self.judge.judge(&bytes, now_ns);
         self.counters.departed += 1;
         if is_lost {
             self.counters.lost += 1;
@@ -222,12 +241,14 @@ impl Line {
             bytes[flip.bit / 8] ^= 1 << (flip.bit % 8);
             bad |= flip.is_caught;
         }
+        self.counters.marked += u64::from(is_marked && ecn::mark(&mut bytes));
         self.counters.duplicated += u64::from(is_duplicated);
         self.counters.held += u64::from(hold.is_some());
-        let hold = hold.map(|hold| {
-            let cycles = (u64::from(hold.ns) * u64::from(self.clock_khz)).div_ceil(1_000_000);
-            (hold.frames, due + cycles)
+        let hold = hold.map(|(behind, ns)| {
+            let cycles = (u64::from(ns) * u64::from(self.clock_khz)).div_ceil(1_000_000);
+            (behind, due + cycles)
         });
-        self.departed.push(Departure { due, bytes, bad, copies: 1 + usize::from(is_duplicated), hold });
+        let copies = 1 + usize::from(is_duplicated);
+        self.departed.push(Departure { due, bytes, bad, copies, hold, overtakes });
     }
 }

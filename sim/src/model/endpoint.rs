@@ -6,7 +6,7 @@ use std::ops::Bound;
 use stroma_abi::Qpn;
 use stroma_abi::wire::Frame;
 
-use super::{Completion, Dropped, Memory, QueuePair, Settings, Work};
+use super::{Completion, Dropped, Memory, QueuePair, Receive, ReceiveQueue, Received, Settings, Work};
 
 /// An endpoint. Time is in ticks of the caller's choice; it never reads a clock.
 #[derive(Default)]
@@ -23,6 +23,11 @@ impl Endpoint {
         self.pairs.insert(settings.local, QueuePair::new(settings));
     }
 
+    /// The same, for a queue pair that takes its receives from a queue of several.
+    pub fn connect_sharing(&mut self, settings: Settings, receives: &ReceiveQueue) {
+        self.pairs.insert(settings.local, QueuePair::sharing(settings, receives));
+    }
+
     /// Takes a queue pair away; frames to it are dropped from now on.
     pub fn disconnect(&mut self, number: Qpn) -> Option<QueuePair> {
         self.pairs.remove(&number)
@@ -37,15 +42,31 @@ impl Endpoint {
     /// Posts an operation.
     ///
     /// # Panics
-    /// When there is no such queue pair, or more than 2^23 of its packets would be open.
+    /// When there is no such queue pair, or as [`Requester::post`](super::Requester::post).
     pub fn post(&mut self, number: Qpn, work: Work) {
-        let pair = self.pairs.get_mut(&number).unwrap_or_else(|| panic!("no queue pair has number {number}"));
-        pair.requester.post(work);
+        self.pair(number).requester.post(work);
+    }
+
+    /// Posts a receive to the queue of a queue pair.
+    ///
+    /// # Panics
+    /// When there is no such queue pair.
+    pub fn post_receive(&mut self, number: Qpn, receive: Receive) {
+        self.pair(number).responder.post_receive(receive);
+    }
+
+    fn pair(&mut self, number: Qpn) -> &mut QueuePair {
+        self.pairs.get_mut(&number).unwrap_or_else(|| panic!("no queue pair has number {number}"))
     }
 
     /// The oldest completion of a queue pair not yet taken.
     pub fn poll(&mut self, number: Qpn) -> Option<Completion> {
         self.pairs.get_mut(&number)?.requester.poll()
+    }
+
+    /// The oldest completion of a receive of a queue pair not yet taken, also of one from a shared queue.
+    pub fn poll_receive(&mut self, number: Qpn) -> Option<Received> {
+        self.pairs.get_mut(&number)?.responder.poll_receive()
     }
 
     /// Takes a frame from the wire (without FCS).

@@ -6,20 +6,24 @@
 //! ```text
 //!   post ─> Requester ─┐                       ┌─> Responder ─> Memory
 //!                      ├─> Endpoint <─ frames ─┤
-//!   poll <─ Requester <┘   (ports, QPs, path)  └─> CNPs counted
+//!   poll <─ Requester <┘   (ports, QPs, path)  ├─> Receives ─> poll
+//!                                              └─> CNPs counted
 //! ```
 //!
-//! Spoken so far: WRITE and READ. An operation to come is one more row in each of two matches:
-//! [`Responder`] names what a request's op-code does, [`Requester`] what packets an operation has.
+//! Spoken is all of a reliable connection but SEND with invalidate: SEND and WRITE with and without immediate data, READ,
+//! `CMP_SWAP`, `FETCH_ADD`, receives of one queue pair or of several, RNR NAKs. An operation to come is one more row in each
+//! of two matches: [`Responder`] names what a request's op-code does, `job.rs` what packets an operation has.
 
 mod completion;
 mod dropped;
 mod endpoint;
+mod job;
+mod list;
 mod memory;
 mod packet;
 mod path;
 mod queue_pair;
-mod reads;
+mod receive;
 mod requester;
 mod responder;
 mod settings;
@@ -34,6 +38,7 @@ pub use memory::{Access, Denied, Memory, Region};
 pub use packet::Packet;
 pub use path::{Addresses, Path};
 pub use queue_pair::QueuePair;
+pub use receive::{Receive, ReceiveQueue, Received};
 pub use requester::Requester;
 pub use responder::Responder;
 pub use settings::Settings;

@@ -1,7 +1,7 @@
 //! A packet between the transport and the network: what is said, without the way it takes.
 
 use stroma_abi::Psn;
-use stroma_abi::wire::{Aeth, Cnp, Extended, Header, Opcode, Syndrome, opcode};
+use stroma_abi::wire::{Aeth, AtomicAckEth, Cnp, Extended, Header, Opcode, Syndrome, opcode};
 
 /// A packet from the BTH on, without the fields that the path fills in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub struct Packet {
     pub opcode: Opcode,
     /// Does it ask for an ACK?
     pub ack_request: bool,
+    /// Does it ask for the receiver to be woken?
+    pub solicited: bool,
     /// Does it report congestion back?
     pub becn: bool,
     /// Sequence number.
@@ -27,6 +29,7 @@ impl Packet {
         Self {
             opcode,
             ack_request: false,
+            solicited: false,
             becn: false,
             psn,
             extended: Extended::default(),
@@ -39,6 +42,14 @@ impl Packet {
     pub fn acknowledge(psn: Psn, syndrome: Syndrome, msn: Psn) -> Self {
         let aeth = Some(Aeth { syndrome: syndrome.encode(), msn });
         Self { extended: Extended { aeth, ..Extended::default() }, ..Self::new(opcode::RC_ACKNOWLEDGE, psn) }
+    }
+
+    /// The answer to an atomic: what the eight bytes were.
+    #[must_use]
+    pub fn atomic_answer(psn: Psn, original: u64, aeth: Aeth) -> Self {
+        let atomic_ack = Some(AtomicAckEth { original });
+        let extended = Extended { aeth: Some(aeth), atomic_ack, ..Extended::default() };
+        Self { extended, ..Self::new(opcode::RC_ATOMIC_ACKNOWLEDGE, psn) }
     }
 
     /// The answer to a READ: packets of one MTU, consecutive PSNs from that of the request, an AETH in the first and last.

@@ -78,6 +78,7 @@ impl Path {
             },
             bth: Bth {
                 opcode: packet.opcode.code,
+                solicited: packet.solicited,
                 partition,
                 becn: packet.becn,
                 destination_qp: remote,

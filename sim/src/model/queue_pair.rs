@@ -3,7 +3,7 @@
 use stroma_abi::wire::{Frame, Role, Transport};
 
 use super::path::is_marked;
-use super::{Dropped, Memory, Packet, Requester, Responder, Settings};
+use super::{Dropped, Memory, Packet, ReceiveQueue, Requester, Responder, Settings};
 
 /// A queue pair. An error on one side ends the other too.
 pub struct QueuePair {
@@ -18,12 +18,24 @@ pub struct QueuePair {
 }
 
 impl QueuePair {
-    /// A queue pair that is ready to send.
+    /// A queue pair that is ready to send, with a receive queue of its own.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        let responder = Responder::new(&settings);
+        Self::with(settings, responder)
+    }
+
+    /// The same, with a receive queue that others use too.
+    #[must_use]
+    pub fn sharing(settings: Settings, receives: &ReceiveQueue) -> Self {
+        let responder = Responder::sharing(&settings, receives);
+        Self::with(settings, responder)
+    }
+
+    fn with(settings: Settings, responder: Responder) -> Self {
         Self {
             requester: Requester::new(&settings),
-            responder: Responder::new(&settings),
+            responder,
             settings,
             owed: 0,
             notices: 0,
@@ -59,6 +71,7 @@ impl QueuePair {
         let packet = Packet {
             opcode: row,
             ack_request: frame.bth.ack_request,
+            solicited: frame.bth.solicited,
             becn: frame.bth.becn,
             psn: frame.bth.psn,
             extended: frame.extended,

@@ -6,14 +6,20 @@ use stroma_abi::Psn;
 use stroma_abi::desc::Status;
 use stroma_abi::wire::{NakCode, Role, Syndrome, opcode};
 
-use super::work::Job;
+use super::job::Job;
 use super::{Completion, Dropped, Memory, Packet, Settings, Work};
+
+/// The count of RNR retries that stands for "for ever".
+const RNR_FOR_EVER: u8 = 7;
 
 /// The requester. Everything from `unanswered` to `sent` is on its way; `cursor` is what goes next, behind `sent` only
 /// while packets are sent again. The unanswered PSN always lies in the first job.
 ///
-/// READs beyond the limit wait, and all behind them: requests leave in order. A refusal counts once all before it is
-/// answered; while a READ before it misses data, that READ is asked for again, and ends as the peer then treats it.
+/// READs and atomics beyond the limit wait, fenced operations for all of them, and all behind them: requests leave in order.
+/// A refusal counts once all before it is answered; while a READ or an atomic before it misses data, that one is asked for
+/// again, and ends as the peer then treats it.
+///
+/// A peer that is not ready is left in peace for the time it names: nothing is sent, sent again or given up meanwhile.
 pub struct Requester {
     settings: Settings,
     jobs: VecDeque<Job>,
@@ -25,6 +31,9 @@ pub struct Requester {
     without_request: u32,
     deadline: Option<u64>,
     retries: u8,
+    rnr_retries: u8,
+    /// When the rest ends that the peer asked for.
+    rest: Option<u64>,
     /// The PSN from which packets are being sent again: what asks for that once more comes from the same loss.
     recovering: Option<Psn>,
     failed: bool,
@@ -46,6 +55,8 @@ impl Requester {
             without_request: 0,
             deadline: None,
             retries: settings.retries,
+            rnr_retries: settings.rnr_retries,
+            rest: None,
             recovering: None,
             failed: false,
         }
@@ -54,16 +65,17 @@ impl Requester {
     /// Posts an operation. In error it completes at once, as flushed.
     ///
     /// # Panics
-    /// When more than 2^23 packets would be open: beyond half the circle PSNs have no order.
+    /// When more than 2^23 packets would be open: beyond half the circle PSNs have no order. When the bytes are more than 2^31,
+    /// or those of an atomic not eight.
     pub fn post(&mut self, work: Work) {
+        let job = Job::new(&work, self.posted, &self.settings);
         if self.failed {
-            return self.complete(work, Status::Flushed);
+            return self.complete(&job, Status::Flushed);
         }
-        let (first, count) = (self.posted, self.settings.packets(work.length));
-        let open = first.distance(self.unanswered) + count;
+        let open = job.first.distance(self.unanswered) + job.count;
         assert!(open <= Psn::HALF, "{open} packets would be open");
-        self.posted = first.add(count);
-        self.jobs.push_back(Job { work, first, count, starts: Vec::new() });
+        self.posted = job.end();
+        self.jobs.push_back(job);
     }
 
     /// The oldest completion not yet taken.
@@ -83,21 +95,23 @@ impl Requester {
         self.jobs.is_empty()
     }
 
-    /// When the timer runs out.
+    /// When the timer runs out, or the rest ends.
     #[must_use]
-    pub const fn deadline(&self) -> Option<u64> {
-        self.deadline
+    pub fn deadline(&self) -> Option<u64> {
+        self.rest.or(self.deadline)
     }
 
     /// The next packet to send.
     pub fn transmit(&mut self, now: u64, memory: &Memory) -> Option<Packet> {
-        let is_new = self.cursor == self.sent;
-        let reads = self.jobs.iter().filter(|job| !job.starts.is_empty()).count();
-        let index = self.jobs.iter().position(|job| self.cursor.in_window(job.first, job.count))?;
-        let job = &mut self.jobs[index];
-        if is_new && job.is_read() && reads >= self.settings.reads_out {
+        if self.rest.is_some() {
             return None;
         }
+        let index = self.jobs.iter().position(|job| self.cursor.in_window(job.first, job.count))?;
+        // What was sent once may be sent again: only a beginning waits.
+        if self.cursor == self.sent && self.must_wait(index) {
+            return None;
+        }
+        let job = &mut self.jobs[index];
         let Ok((mut packet, next)) = job.packet(self.cursor, &self.settings, memory) else {
             // What was posted before ends first: completions keep the order of posting.
             if index == 0 {
@@ -105,8 +119,8 @@ impl Requester {
             }
             return None;
         };
-        if job.is_read() && !job.starts.contains(&self.cursor) {
-            job.starts.push(self.cursor);
+        if job.wants_data() && !job.asked.contains(&self.cursor) {
+            job.asked.push(self.cursor);
         }
         packet.ack_request |= self.without_request >= self.settings.ack_every;
         self.without_request = if packet.ack_request { 0 } else { self.without_request + 1 };
@@ -120,9 +134,20 @@ impl Requester {
         Some(packet)
     }
 
+    /// Must this job wait for READs and atomics before it?
+    fn must_wait(&self, index: usize) -> bool {
+        let job = &self.jobs[index];
+        let before = self.jobs.iter().take(index).filter(|job| job.wants_data()).count();
+        let is_fenced = job.work.fence && self.cursor == job.first && before > 0;
+        is_fenced || job.wants_data() && before >= self.settings.reads_out
+    }
+
     /// Lets time pass.
     pub fn tick(&mut self, now: u64) {
-        if self.deadline.is_some_and(|deadline| now >= deadline) {
+        if self.rest.is_some_and(|end| now >= end) {
+            self.rest = None;
+            self.begin_again(now);
+        } else if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.recovering = None;
             self.again(now);
         }
@@ -146,23 +171,25 @@ impl Requester {
             self.take(now, answer, memory);
             return Ok(());
         }
-        let (end, refusal) = match answer.syndrome() {
-            Some(Syndrome::Ack { .. }) => (answer.psn.next(), None),
-            Some(Syndrome::Nak(code)) => (answer.psn, Some(code)),
+        let syndrome = answer.syndrome();
+        let end = match syndrome {
+            Some(Syndrome::Ack { .. }) => answer.psn.next(),
+            Some(Syndrome::Nak(_) | Syndrome::RnrNak { .. }) => answer.psn,
             other => return Err(Dropped::Syndrome { syndrome: other.map_or(0, Syndrome::encode) }),
         };
-        match (self.retire(now, end), refusal) {
-            (true, None) => {}
-            (true, Some(code)) if code != NakCode::PsnSequence => self.fail(meaning(code)),
-            _ => self.again(now),
+        match (self.retire(now, end), syndrome) {
+            (false, _) | (_, Some(Syndrome::Nak(NakCode::PsnSequence))) => self.again(now),
+            (true, Some(Syndrome::Nak(code))) => self.fail(meaning(code)),
+            (true, Some(Syndrome::RnrNak { timer })) => self.rest(now, timer),
+            (true, _) => {}
         }
         Ok(())
     }
 
-    /// Everything before `end` is answered; no, if a READ there misses its data: an implied NAK.
+    /// Everything before `end` is answered; no, if a READ or an atomic there misses its data: an implied NAK.
     fn retire(&mut self, now: u64, end: Psn) -> bool {
         while self.unanswered.is_before(end) {
-            let Some(job) = self.jobs.front().filter(|job| !job.is_read()) else { return false };
+            let Some(job) = self.jobs.front().filter(|job| !job.wants_data()) else { return false };
             let stop = if end.is_before(job.end()) { end } else { job.end() };
             self.advance(now, stop);
         }
@@ -176,51 +203,72 @@ impl Requester {
             self.cursor = to;
         }
         self.retries = self.settings.retries;
+        self.rnr_retries = self.settings.rnr_retries;
         self.recovering = None;
         self.arm(now);
         if let Some(job) = self.jobs.pop_front_if(|job| job.end() == to) {
-            self.complete(job.work, Status::Success);
+            self.complete(&job, Status::Success);
         }
     }
 
-    /// Data of a READ. It also answers all that was sent before it.
+    /// Data of a READ or an atomic. It also answers all that was sent before it.
     fn take(&mut self, now: u64, answer: &Packet, memory: &mut Memory) {
         if !self.retire(now, answer.psn) {
             return self.again(now);
         }
         let settings = &self.settings;
-        let Some(job) = self.jobs.front().filter(|job| job.is_answered_by(answer, settings)) else {
+        let found = self.jobs.front().and_then(|job| Some((job, job.data(answer, settings)?)));
+        let Some((job, data)) = found else {
             return self.fail(Status::BadResponse);
         };
-        match memory.write(&job.local(answer.psn, settings), &answer.payload) {
+        match job.list(settings).write(memory, job.range(answer.psn, settings).start, &data) {
             Ok(()) => self.advance(now, answer.psn.next()),
             Err(_) => self.fail(Status::LocalProtection),
         }
     }
 
-    /// Sends again from the first unanswered PSN, or gives up.
+    /// Sends again from the first unanswered PSN, or gives up. The end of a rest does so anyway.
     fn again(&mut self, now: u64) {
-        if self.recovering == Some(self.unanswered) {
+        if self.rest.is_some() || self.recovering == Some(self.unanswered) {
             return;
         }
         let Some(left) = self.retries.checked_sub(1) else {
             return self.fail(Status::RetryExceeded);
         };
         self.retries = left;
+        self.begin_again(now);
+    }
+
+    fn begin_again(&mut self, now: u64) {
         self.recovering = Some(self.unanswered);
         self.cursor = self.unanswered;
         self.arm(now);
     }
 
+    /// The peer has no receive: leaves it in peace, or gives up. What it said while there is rest was said before.
+    fn rest(&mut self, now: u64, timer: u8) {
+        if self.rest.is_some() {
+            return;
+        }
+        if self.settings.rnr_retries != RNR_FOR_EVER {
+            let Some(left) = self.rnr_retries.checked_sub(1) else {
+                return self.fail(Status::RnrRetryExceeded);
+            };
+            self.rnr_retries = left;
+        }
+        self.rest = Some(now + self.settings.rnr_ticks(timer));
+        self.deadline = None;
+    }
+
     fn arm(&mut self, now: u64) {
-        let is_open = self.unanswered.is_before(self.sent);
-        self.deadline = self.settings.timeout.filter(|_| is_open).map(|timeout| now + timeout);
+        let waits = self.unanswered.is_before(self.sent) && self.rest.is_none();
+        self.deadline = self.settings.timeout.filter(|_| waits).map(|timeout| now + timeout);
     }
 
     /// Ends the first job with `status` and flushes the rest.
     fn fail(&mut self, status: Status) {
         if let Some(job) = self.jobs.pop_front() {
-            self.complete(job.work, status);
+            self.complete(&job, status);
         }
         self.flush();
     }
@@ -228,15 +276,15 @@ impl Requester {
     /// Ends everything: the queue pair is in error.
     pub fn flush(&mut self) {
         self.failed = true;
-        self.deadline = None;
+        (self.deadline, self.rest) = (None, None);
         while let Some(job) = self.jobs.pop_front() {
-            self.complete(job.work, Status::Flushed);
+            self.complete(&job, Status::Flushed);
         }
     }
 
-    fn complete(&mut self, work: Work, status: Status) {
-        let bytes = if status == Status::Success { work.length } else { 0 };
-        self.completions.push_back(Completion { id: work.id, status, bytes });
+    fn complete(&mut self, job: &Job, status: Status) {
+        let bytes = if status == Status::Success { job.length } else { 0 };
+        self.completions.push_back(Completion { id: job.work.id, status, bytes });
     }
 }
 

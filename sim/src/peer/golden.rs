@@ -3,7 +3,7 @@
 use stroma_abi::Qpn;
 
 use super::Peer;
-use crate::model::{Completion, Dropped, Endpoint, Memory, Settings, Work};
+use crate::model::{Completion, Dropped, Endpoint, Memory, Receive, ReceiveQueue, Received, Settings, Work};
 
 /// A golden [`Endpoint`] behind a MAC, which drops frames whose FCS is wrong. Timeouts are in cycles of the world.
 #[derive(Default)]
@@ -21,6 +21,11 @@ impl Golden {
         self.endpoint.connect(settings);
     }
 
+    /// The same, for a queue pair that takes its receives from a queue of several.
+    pub fn connect_sharing(&mut self, settings: Settings, receives: &ReceiveQueue) {
+        self.endpoint.connect_sharing(settings, receives);
+    }
+
     /// Posts an operation.
     ///
     /// # Panics
@@ -28,6 +33,19 @@ impl Golden {
     pub fn post(&mut self, number: Qpn, work: Work) {
         self.endpoint.post(number, work);
         self.is_stirred = true;
+    }
+
+    /// Posts a receive to the queue of a queue pair. That sends nothing: a peer that was told to wait asks again by itself.
+    ///
+    /// # Panics
+    /// As [`Endpoint::post_receive`].
+    pub fn post_receive(&mut self, number: Qpn, receive: Receive) {
+        self.endpoint.post_receive(number, receive);
+    }
+
+    /// The oldest completion of a receive of a queue pair not yet taken.
+    pub fn poll_receive(&mut self, number: Qpn) -> Option<Received> {
+        self.endpoint.poll_receive(number)
     }
 
     /// The oldest completion of a queue pair not yet taken.

@@ -1,8 +1,8 @@
 use std::net::Ipv4Addr;
 
 use stroma_abi::Qpn;
-use stroma_abi::desc::Status;
 use stroma_abi::desc::region::rights;
+use stroma_abi::desc::{Sge, Status};
 use stroma_abi::wire::Mac;
 
 use super::*;
@@ -40,16 +40,8 @@ fn golden(end: u8) -> Golden {
 }
 
 fn write(id: u64, length: u32) -> Work {
-    let operation = Operation::Write;
-    Work {
-        id,
-        operation,
-        local_key: KEY,
-        local_address: BASE,
-        remote_key: KEY,
-        remote_address: BASE + 0x8000,
-        length,
-    }
+    let from = Sge { address: BASE, local_key: KEY, length };
+    Work::new(id, Operation::Write, &[from], KEY, BASE + 0x8000)
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn frame(destination: Mac, source: Mac, length: usize) -> Vec<u8> {
 }
 
 fn arrival(due: u64, bytes: Vec<u8>) -> Departure {
-    Departure { due, bytes, bad: false, copies: 1, hold: None }
+    Departure { due, bytes, bad: false, copies: 1, hold: None, overtakes: None }
 }
 
 /// Sends a frame in, and says at which ports it comes out, and when.

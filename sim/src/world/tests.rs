@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::link::LinkConfig;
-use crate::peer::{Arrived, Raw};
+use crate::peer::{Arrived, Datagram, Raw};
 
 /// 100 Gb/s under a clock of 250 MHz: 50 bytes a cycle; 350 ns of delay are 87.5 cycles.
 const PROFILE: Profile = Profile::HundredGig;
@@ -168,4 +168,26 @@ fn a_peer_of_another_kind_is_not_given_out() {
 #[should_panic(expected = "station 0 is no card")]
 fn a_peer_is_no_card() {
     world(vec![Box::new(Raw::default())]).card(0);
+}
+
+#[test]
+fn with_somebody_outside_frames_cross_and_time_keeps_behind_the_wall_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [near, far] = ["near", "far"].map(|name| folder.path().join(name));
+    let outside = std::os::unix::net::UnixDatagram::bind(&far).expect("a socket");
+    let mut world = world(vec![Box::new(Raw::default())]);
+    assert!(world.is_idle());
+    let station = world.add_peer(Box::new(Datagram::bind(&near, &far).expect("a socket")));
+    world.cable(0, station, LinkConfig::cable(PROFILE));
+    assert!(!world.is_idle(), "who is outside may send at any time");
+
+    world.peer_mut::<Raw>(0).send(vec![1; 100]);
+    outside.send_to(&[2; 80], &near).expect("the peer's socket");
+    let started = std::time::Instant::now();
+    world.run(1_250_000);
+    assert!(started.elapsed() >= Duration::from_millis(5), "250 MHz: {:?}", started.elapsed());
+    let mut room = [0; 200];
+    assert_eq!(outside.recv(&mut room).expect("a frame"), 100);
+    let found = arrived(&mut world, 0);
+    assert_eq!((found.len(), &found[0].bytes), (1, &vec![2; 80]));
 }

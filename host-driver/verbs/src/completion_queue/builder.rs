@@ -63,8 +63,13 @@ impl CompletionQueueBuilder {
         let number = device.completion_queue_number()?;
         let kind = ObjectKind::CompletionQueue;
         let object = Object::create(&device, kind, number, &body.to_bytes(), vec![mapped])?;
-        let state =
-            Mutex::new(State { ring, found: VecDeque::new(), failed: None, send_queues: HashMap::new() });
+        let state = Mutex::new(State {
+            ring,
+            found: VecDeque::new(),
+            failed: None,
+            send_queues: HashMap::new(),
+            receive_queues: HashMap::new(),
+        });
         let queue = Arc::new(CompletionQueue { state, object, page, channel });
         if let Some(channel) = &queue.channel {
             channel.connect(&queue);

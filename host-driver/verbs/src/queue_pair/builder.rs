@@ -10,12 +10,19 @@ use stroma_abi::desc::{
 
 use super::QueuePair;
 use crate::{
-    CompletionQueue, DoorbellPage, ProtectionDomain, Result, completion_queue::log_of, object::Object,
+    CompletionQueue, DoorbellPage, ProtectionDomain, Result, SharedReceiveQueue,
+    completion_queue::log_of,
+    iova::Mapped,
+    object::Object,
+    receive_queue::{Owner, ReceiveQueue, stride, stride_code},
     send_queue::SendQueue,
 };
 
 /// Units of a send queue unless told otherwise.
 const SEND_UNITS: usize = 64;
+
+/// Pieces of a receive unless told otherwise.
+const RECEIVE_PIECES: usize = 1;
 
 /// How a queue pair is to be made.
 #[derive(Debug)]
@@ -26,6 +33,9 @@ pub struct QueuePairBuilder {
     receive_cq: Arc<CompletionQueue>,
     kind: QueuePairKind,
     send_units: usize,
+    receive_entries: usize,
+    receive_pieces: usize,
+    shared: Option<Arc<SharedReceiveQueue>>,
     page: Arc<DoorbellPage>,
 }
 
@@ -37,6 +47,9 @@ impl QueuePairBuilder {
             receive_cq: Arc::clone(completions),
             kind: QueuePairKind::Local,
             send_units: SEND_UNITS,
+            receive_entries: 0,
+            receive_pieces: RECEIVE_PIECES,
+            shared: None,
             page: Arc::clone(domain.device().doorbells()),
         }
     }
@@ -60,6 +73,24 @@ impl QueuePairBuilder {
         self
     }
 
+    /// At least so many entries in a receive queue of its own. It has none without this.
+    pub fn receive_entries(mut self, entries: usize) -> Self {
+        self.receive_entries = entries;
+        self
+    }
+
+    /// A receive has up to so many pieces. One without this.
+    pub fn receive_pieces(mut self, pieces: usize) -> Self {
+        self.receive_pieces = pieces;
+        self
+    }
+
+    /// Receives come from this queue, which many may share; it has none of its own then.
+    pub fn shared_receive_queue(mut self, queue: &Arc<SharedReceiveQueue>) -> Self {
+        self.shared = Some(Arc::clone(queue));
+        self
+    }
+
     /// Its page of doorbells.
     pub fn doorbells(mut self, page: &Arc<DoorbellPage>) -> Self {
         self.page = Arc::clone(page);
@@ -72,13 +103,15 @@ impl QueuePairBuilder {
     /// [`TooLarge`](crate::Error::TooLarge), [`NoneLeft`](crate::Error::NoneLeft),
     /// [`OtherDevice`](crate::Error::OtherDevice); when there is no memory; when the card refuses.
     pub fn build(self) -> Result<QueuePair> {
-        let Self { domain, send_cq, receive_cq, kind, send_units, page } = self;
+        let Self { domain, send_cq, receive_cq, kind, send_units, page, .. } = &self;
+        let (kind, send_units) = (*kind, *send_units);
         let device = domain.device();
-        device.check_page(&page)?;
+        device.check_page(page)?;
         device.check_same(send_cq.device(), "completion queue")?;
         device.check_same(receive_cq.device(), "completion queue")?;
         let send_log = log_of("units of a send queue", send_units, QUEUE_LOG_MIN, QUEUE_LOG_MAX)?;
         let mapped = device.ring(UNIT << send_log)?;
+        let receives = self.receive_ring()?;
         let body = desc::QueuePair {
             kind: kind as u8,
             pd: domain.body_number(),
@@ -87,12 +120,43 @@ impl QueuePairBuilder {
             receive_cq: receive_cq.number(),
             page: page.body_number(),
             send_base: mapped.iova(),
+            receive_log: receives.as_ref().map_or(0, |(log, _)| *log),
+            receive_stride: stride_code(self.receive_pieces),
+            receive_base: receives.as_ref().map_or(0, |(_, ring)| ring.iova()),
+            has_srq: self.shared.is_some(),
+            srq: self.shared.as_ref().map_or(0, |queue| queue.number()),
             ..desc::QueuePair::default()
         };
         let number = device.queue_pair_number()?;
         let send = SendQueue::new(number.value(), kind, send_log, Arc::clone(mapped.memory()));
-        let object = Object::create(device, ObjectKind::QueuePair, number, &body.to_bytes(), vec![mapped])?;
+        let own = receives.as_ref().map(|(log, ring)| {
+            let owner = Owner::QueuePair(number.value());
+            ReceiveQueue::new(owner, *log, self.receive_pieces, Arc::clone(ring.memory()))
+        });
+        let receive = own.or_else(|| self.shared.as_ref().map(|shared| Arc::clone(shared.queue())));
+        let memory = [mapped].into_iter().chain(receives.map(|(_, ring)| ring)).collect();
+        let object = Object::create(device, ObjectKind::QueuePair, number, &body.to_bytes(), memory)?;
         send_cq.connect(&send);
-        Ok(QueuePair { object, send, send_cq, receive_cq, page, domain })
+        if let Some(receive) = &receive {
+            receive_cq.connect_receives(object.number(), receive);
+        }
+        let Self { domain, send_cq, receive_cq, page, shared, .. } = self;
+        Ok(QueuePair { object, send, receive, send_cq, receive_cq, page, shared, domain })
+    }
+
+    /// Memory for the receive queue of its own, if it has one, and the log2 of its entries.
+    fn receive_ring(&self) -> Result<Option<(u8, Mapped)>> {
+        let device = self.domain.device();
+        device.check_pieces(self.receive_pieces)?;
+        if let Some(shared) = &self.shared {
+            device.check_same(shared.device(), "shared receive queue")?;
+            return Ok(None);
+        }
+        if self.receive_entries == 0 {
+            return Ok(None);
+        }
+        let what = "entries of a receive queue";
+        let log = log_of(what, self.receive_entries, QUEUE_LOG_MIN, QUEUE_LOG_MAX)?;
+        Ok(Some((log, device.ring(stride(self.receive_pieces) << log)?)))
     }
 }

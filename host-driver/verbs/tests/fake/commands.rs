@@ -57,6 +57,7 @@ impl Engine {
             ObjectKind::QueuePair => self.queue_pairs.contains_key(&number),
             ObjectKind::CompletionQueue => self.completion_queues.contains_key(&number),
             ObjectKind::Region => self.regions.contains_key(&number),
+            ObjectKind::SharedQueue => return Err((CommandStatus::UnknownKind, 0)),
         };
         match (verb, exists) {
             (Verb::Create, _) if number >= 8 => Err((CommandStatus::OutOfRange, 0)),
@@ -68,6 +69,7 @@ impl Engine {
                     ObjectKind::QueuePair => drop(self.queue_pairs.remove(&number)),
                     ObjectKind::CompletionQueue => drop(self.completion_queues.remove(&number)),
                     ObjectKind::Region => drop(self.regions.remove(&number)),
+                    ObjectKind::SharedQueue => unreachable!("none exists"),
                 }
                 Ok(NOTHING)
             }
@@ -109,6 +111,7 @@ impl Engine {
                 check(body.list.is_multiple_of(64), Region::LIST.byte)?;
                 self.regions.insert(number, body);
             }
+            ObjectKind::SharedQueue => unreachable!("none is made"),
         }
         Ok(NOTHING)
     }

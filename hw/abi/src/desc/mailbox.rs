@@ -1,8 +1,8 @@
 //! The command mailbox: 128 bytes in, 128 bytes out, one command at a time.
 //!
 //! An op-code names a kind of object and what is to become of it; the driver chooses the object's number. A body is
-//! the object's own layout: [`QueuePair`](super::QueuePair), [`CompletionQueue`](super::CompletionQueue) or
-//! [`Region`](super::Region), in a create and a modify command and in the reply to a query.
+//! the object's own layout: [`QueuePair`](super::QueuePair), [`CompletionQueue`](super::CompletionQueue),
+//! [`Region`](super::Region) or [`SharedQueue`](super::SharedQueue), in a create and a modify command and in the reply to a query.
 
 use crate::layout::layout;
 
@@ -76,6 +76,7 @@ codes! {
         1 QueuePair       "Queue pair.";
         2 CompletionQueue "Completion queue.";
         3 Region          "Memory region. There is no modify.";
+        4 SharedQueue     "Shared receive queue. Queue pairs that use it end before it does.";
     }
 }
 

@@ -11,6 +11,7 @@ pub mod region;
 pub mod request;
 pub mod rpc;
 pub mod sge;
+pub mod shared_queue;
 pub mod wqe;
 
 pub use completion_queue::CompletionQueue;
@@ -23,6 +24,7 @@ pub use region::Region;
 pub use request::{Body, Wqe, WqeError};
 pub use rpc::{Parameters, SlotCommand};
 pub use sge::{Sge, SgeList};
+pub use shared_queue::SharedQueue;
 pub use wqe::{AtomicOperands, UdTarget, WorkOp, WqeHead};
 
 /// log2 of what the rings' DMA addresses are multiples of: those of queue pairs, completion queues and events.

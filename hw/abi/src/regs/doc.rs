@@ -11,8 +11,8 @@ use crate::{
     Entry,
     desc::{
         AtomicOperands, Command, CommandStatus, CompletionQueue, Cqe, Eqe, Event, ObjectKind, QueuePair,
-        QueuePairKind, QueuePairState, ReceiveHead, Region, Reply, Sge, SlotCommand, Status, UdTarget, Verb,
-        WorkOp, WqeHead,
+        QueuePairKind, QueuePairState, ReceiveHead, Region, Reply, Sge, SharedQueue, SlotCommand, Status,
+        UdTarget, Verb, WorkOp, WqeHead,
         queue_pair::{TRANSITIONS, attribute},
     },
     wire::{Class, RpcStatus, RpcTarget},
@@ -70,6 +70,7 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
     ),
     ("Region", "A memory region as it is registered.", Region::LEN, Region::TABLE),
     ("Completion queue", "Body of its commands.", CompletionQueue::LEN, CompletionQueue::TABLE),
+    ("Shared receive queue", "Body of its commands.", SharedQueue::LEN, SharedQueue::TABLE),
     (
         "Queue pair",
         "Body of its commands. Each field names the attribute that modifies it.",

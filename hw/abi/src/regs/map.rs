@@ -209,7 +209,7 @@ block! {
 }
 
 block! {
-    /// Commands: create, modify, query and destroy queue pairs, CQs and memory regions, one at a time.
+    /// Commands: create, modify, query and destroy queue pairs, CQs, memory regions and SRQs, one at a time.
     mailbox at 0x0a00, 0x200, kind 0x08 version 0x0001_0000 next port::BLOCK.offset;
     GO = Reg::word("go", 0x0c, WriteOnly,
         "Storing 1 runs the command in `input`. A store while `busy` is ignored.");

@@ -12,8 +12,8 @@ mod tests;
 use rust_hdl::prelude::*;
 use stroma_abi::desc::wqe::UNITS_MAX;
 
-use ask::{Ask, Expected};
-use ranges::{Range, Ranges};
+use ask::{Ask, Expected, Range};
+use ranges::Ranges;
 use settle::{Settle, Verdict};
 
 use super::work::Work;
@@ -45,25 +45,25 @@ block! {
     /// ```
     ///
     /// A WQE with units and bytes is looked at: of GATHER and SCATTER the one place, then of all each entry of the list that
-    /// has bytes. What WRITE and READ name at the peer is the peer's to check, so an inline WRITE takes no question. Memory
-    /// that a key stands for is one piece, so a range lies in it if its first byte and its last one do. What is written, by
-    /// GATHER, SCATTER or READ, needs the right to be written. Defects are told in this order: entries whose bytes do not
-    /// add up to the length ([`Defect::Sum`](super::parse::Defect)), a length beyond [`LENGTH_MAX`], the first range that is
-    /// refused. A range that goes on behind address `2^64` is refused as out of bounds, without asking. Everything else
-    /// passes as it is.
+    /// has bytes; of an atomic that is where its result goes. What requests name at the peer is the peer's to check, so inline
+    /// data take no question there. Memory that a key stands for is one piece, so a range lies in it if its first byte and its
+    /// last one do. What is written, by GATHER, SCATTER, READ or an atomic, needs the right to be written. Defects are told in
+    /// this order: entries whose bytes do not add up to the length ([`Defect::Sum`](super::parse::Defect)), a length beyond
+    /// [`LENGTH_MAX`], the first range that is refused. A range that goes on behind address `2^64` is refused as out of
+    /// bounds, without asking. Everything else passes as it is.
     ///
     /// - **Ports** `work`, `work_units`: from [`Parse`](super::parse::Parse); `checked`, `units`: the same, in the same order,
     ///   without the units of a WQE that has got a status; when other works wait, units may be offered before their work is;
     ///   `xlat`, `answer`: questions to the MMU as client 0 with tag 0, one byte each, and one answer to each, in order; `busy`:
     ///   something is inside.
-    /// - **Latency** 9 cycles and what the MMU takes, for a copy of one entry; 8 for WRITE or READ; 4 for work without units.
+    /// - **Latency** 9 cycles and what the MMU takes, for a copy of one entry; 8 for a request; 4 for work without units.
     ///   **Rate** a copy takes 3 cycles and one for each unit and each entry, or one for each question and one more, whichever
-    ///   is longer: 5 for one entry, 7 for two. WRITE and READ take one less by the first rule and two questions less: 4 for
-    ///   one entry, 5 for two, 3 inline in one unit. Work without units takes 2.
+    ///   is longer: 5 for one entry, 7 for two. A request takes one less by the first rule and two questions less: 4 for
+    ///   one entry or an atomic, 5 for two, 3 inline in one unit. Work without units takes 2.
     /// - **Backpressure** stalls `work` at 4 works inside, `work_units` at 16 units, questions at 16 unanswered. `answer`
     ///   is always taken. No combinational path from port to port.
     /// - **Reset** forgets everything; answers to questions from before must not come any more.
-    /// - **Limits** `work` is as `Parse` gives it: 1 to 8 units follow, and they hold the entries.
+    /// - **Limits** `work` is as `Parse` gives it: 1 to 8 units follow, and they hold the entries; an atomic has one.
     pub struct Check {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,

@@ -18,6 +18,7 @@ block! {
         pub retransmitted: Signal<In, Bit>,
         pub timeout: Signal<In, Bit>,
         pub nak: [Signal<In, Bit>; 3],
+        pub rnr_nak: Signal<In, Bit>,
         pub duplicate: Signal<In, Bit>,
         pub read_waits: Signal<In, Bit>,
         pub cnp_sent: Signal<In, Bit>,
@@ -27,16 +28,16 @@ block! {
         pub hits: Signal<In, Bits<64>>,
         pub misses: Signal<In, Bits<64>>,
         pub walks: Signal<In, Bits<64>>,
-        pub wrong_page: [Signal<In, Bit>; 2],
-        pub bad_doorbell: [Signal<In, Bit>; 3],
+        pub wrong_page: [Signal<In, Bit>; 3],
+        pub bad_doorbell: [Signal<In, Bit>; 4],
         pub push: Signal<In, Bit>,
         pub push_fallback: Signal<In, Bit>,
         pub cq_overflow: Signal<In, Bit>,
         pub dma_error: [Signal<In, Bit>; 2],
         pub values: [Signal<Out, Bits<64>>; COUNTS],
         tx_frames: Counter<1>,
-        wrong_pages: Counter<2>,
-        bad_doorbells: Counter<3>,
+        wrong_pages: Counter<3>,
+        bad_doorbells: Counter<4>,
         pushes: Counter<1>,
         push_fallbacks: Counter<1>,
         cq_overflows: Counter<1>,
@@ -44,6 +45,7 @@ block! {
         packets_again: Counter<1>,
         timeouts: Counter<1>,
         naks: Counter<3>,
+        rnr_naks: Counter<1>,
         duplicates: Counter<1>,
         reads_waiting: Counter<1>,
         cnps_sent: Counter<1>,
@@ -73,6 +75,7 @@ impl Logic for Counts {
             packets_again,
             timeouts,
             naks,
+            rnr_naks,
             duplicates,
             reads_waiting,
             cnps_sent,
@@ -90,6 +93,7 @@ impl Logic for Counts {
         self.packets_again.reset.next = self.reset.val();
         self.timeouts.reset.next = self.reset.val();
         self.naks.reset.next = self.reset.val();
+        self.rnr_naks.reset.next = self.reset.val();
         self.duplicates.reset.next = self.reset.val();
         self.reads_waiting.reset.next = self.reset.val();
         self.cnps_sent.reset.next = self.reset.val();
@@ -102,11 +106,11 @@ impl Logic for Counts {
         self.push_fallbacks.pulses[0].next = self.push_fallback.val();
         self.cq_overflows.pulses[0].next = self.cq_overflow.val();
         for i in 0..2 {
-            self.wrong_pages.pulses[i].next = self.wrong_page[i].val();
             self.dma_errors.pulses[i].next = self.dma_error[i].val();
         }
         self.packets_again.pulses[0].next = self.retransmitted.val();
         self.timeouts.pulses[0].next = self.timeout.val();
+        self.rnr_naks.pulses[0].next = self.rnr_nak.val();
         self.duplicates.pulses[0].next = self.duplicate.val();
         self.reads_waiting.pulses[0].next = self.read_waits.val();
         self.cnps_sent.pulses[0].next = self.cnp_sent.val();
@@ -115,6 +119,9 @@ impl Logic for Counts {
         self.answers_dropped.pulses[0].next = self.answer_dropped.val();
         for i in 0..3 {
             self.naks.pulses[i].next = self.nak[i].val();
+            self.wrong_pages.pulses[i].next = self.wrong_page[i].val();
+        }
+        for i in 0..4 {
             self.bad_doorbells.pulses[i].next = self.bad_doorbell[i].val();
         }
 
@@ -125,7 +132,7 @@ impl Logic for Counts {
         self.values[4].next = self.packets_again.value.val();
         self.values[5].next = self.timeouts.value.val();
         self.values[6].next = self.naks.value.val();
-        self.values[7].next = 0.into();
+        self.values[7].next = self.rnr_naks.value.val();
         self.values[8].next = self.duplicates.value.val();
         self.values[9].next = self.reads_waiting.value.val();
         self.values[10].next = self.hits.val();
@@ -165,9 +172,11 @@ mod tests {
             ("tx_frame", "tx_frames"),
             ("wrong_page$0", "wrong_page"),
             ("wrong_page$1", "wrong_page"),
+            ("wrong_page$2", "wrong_page"),
             ("bad_doorbell$0", "bad_doorbells"),
             ("bad_doorbell$1", "bad_doorbells"),
             ("bad_doorbell$2", "bad_doorbells"),
+            ("bad_doorbell$3", "bad_doorbells"),
             ("push", "pushes"),
             ("push_fallback", "push_fallbacks"),
             ("cq_overflow", "cq_overflows"),
@@ -178,6 +187,7 @@ mod tests {
             ("nak$0", "naks"),
             ("nak$1", "naks"),
             ("nak$2", "naks"),
+            ("rnr_nak", "rnr_naks"),
             ("duplicate", "duplicates"),
             ("read_waits", "reads_waiting"),
             ("cnp_sent", "cnps_sent"),

@@ -17,7 +17,7 @@ fn doorbells() -> Vec<Case> {
             "doorbells",
             doorbells::Doorbells::<2, 6>::default,
             clock,
-            [store.payload, store.valid, send.ready, pushed.ready, cq.ready, discards]
+            [store.payload, store.valid, send.ready, pushed.ready, receive.ready, cq.ready, discards]
         ),
     ]
 }

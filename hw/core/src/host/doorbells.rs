@@ -15,36 +15,40 @@ use super::work::{CqDoorbell, PageStore, SendDoorbell};
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
+use crate::transport::records::ReceiveDoorbell;
 
 block! {
     /// Takes the stores to `2^PAGES` doorbell pages, one at a time.
     ///
     /// ```text
-    ///   store ─ Decode ─┬───────────────── cq
+    ///   store ─ Decode ─┬─────────── FIFO ─ cq
+    ///                   ├─────────── FIFO ─ receive
     ///                   ├─ Windows ─ FIFO ─ pushed
     ///                   └─────────── FIFO ─ send
     /// ```
     ///
     /// - **Ports** `store`: a store; `send`: send doorbells and commits; `pushed`: the units of commits with `units`, in the
-    ///   order of `send`, each on offer no later than its commit; `cq`: doorbells of CQs; `discards`: stores are
-    ///   taken and forgotten; `bad`: high for a cycle for each store that means nothing; `ready`: the windows are empty, stores are taken.
+    ///   order of `send`, each on offer no later than its commit; `receive`: doorbells of receive queues, shared or not;
+    ///   `cq`: doorbells of CQs; `discards`: stores are taken and forgotten; `bad`: high for a cycle for each store that
+    ///   means nothing; `ready`: the windows are empty, stores are taken.
     /// - **Meaning** a doorbell has all eight bytes. A commit hands over the window's units if each of their words was stored
     ///   whole since the last commit of that window, and if there is room; otherwise it is offered with `units` 0. It
     ///   empties the window in any case. Units are copied before the next store is looked at.
-    /// - **Latency** 2 cycles from `store` to `send` and `cq`; n more for a commit that hands over n units.
+    /// - **Latency** 2 cycles from `store` to `send`, `receive` and `cq`; n more for a commit that hands over n units.
     ///   **Rate** a store every 2 cycles, a commit of n units n + 2.
     /// - **Backpressure** a doorbell waits, and with it the stores behind, while 16 of its kind are untaken. A commit never
     ///   waits for `pushed`: without room for its units among 16 it hands over none.
     /// - **Reset** empties the windows, a page a cycle, with `ready` low; stores wait. Forgets what waits.
     /// - **Limits** `UNITS` is `PAGES + 4`, else building panics. Bad are: a page from `2^PAGES` on, an offset without a
-    ///   register, a doorbell of fewer than eight bytes, those of receive queues, a commit of 0 units or more than 4
-    ///   (which empties its window all the same).
+    ///   register, a doorbell of fewer than eight bytes, a commit of 0 units or more than 4 (which empties its window all
+    ///   the same).
     pub struct Doorbells<const PAGES: usize, const UNITS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub store: StreamSink<PageStore>,
         pub send: StreamSource<SendDoorbell>,
         pub pushed: StreamSource<Bits<512>>,
+        pub receive: StreamSource<ReceiveDoorbell>,
         pub cq: StreamSource<CqDoorbell>,
         pub discards: Signal<In, Bit>,
         pub bad: Signal<Out, Bit>,
@@ -55,10 +59,12 @@ block! {
         decode: Decode<PAGES>,
         windows: Windows<PAGES, UNITS>,
         sends: Fifo<SendDoorbell, 4>,
+        received: Fifo<ReceiveDoorbell, 4>,
         cqs: Fifo<CqDoorbell, 4>,
         /// There is a store, and no commit before it is being copied.
         looks: Signal<Local, Bit>,
         rings: Signal<Local, Bit>,
+        receives: Signal<Local, Bit>,
         completes: Signal<Local, Bit>,
         commits: Signal<Local, Bit>,
         waits: Signal<Local, Bit>,
@@ -68,10 +74,11 @@ block! {
 impl<const PAGES: usize, const UNITS: usize> Logic for Doorbells<PAGES, UNITS> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, windows, sends, cqs);
+        clock!(self, clock, windows, sends, received, cqs);
         dff_setup!(self, clock, held, held_valid);
         self.windows.reset.next = self.reset.val();
         self.sends.reset.next = self.reset.val();
+        self.received.reset.next = self.reset.val();
         self.cqs.reset.next = self.reset.val();
         self.ready.next = !self.windows.scrubbing.val();
         // A store that is going to be forgotten is no work: whoever keeps storing must not keep the card from its end.
@@ -79,6 +86,7 @@ impl<const PAGES: usize, const UNITS: usize> Logic for Doorbells<PAGES, UNITS> {
             | self.windows.scrubbing.val()
             | self.windows.busy.val()
             | self.sends.level.val().any()
+            | self.received.level.val().any()
             | self.cqs.level.val().any();
 
         self.store.ready.next = !self.held_valid.q.val() & !self.windows.scrubbing.val();
@@ -89,6 +97,7 @@ impl<const PAGES: usize, const UNITS: usize> Logic for Doorbells<PAGES, UNITS> {
         self.decode.store.next = self.held.q.val();
         self.looks.next = self.held_valid.q.val() & !self.windows.copying.val() & !self.discards.val();
         self.rings.next = self.looks.val() & self.decode.rings.val();
+        self.receives.next = self.looks.val() & self.decode.receives.val();
         self.completes.next = self.looks.val() & self.decode.completes.val();
         // Room for its doorbell stays until the units are copied: nobody else uses it.
         self.commits.next = self.looks.val() & self.decode.commits.val() & self.sends.sink.ready.val();
@@ -113,12 +122,16 @@ impl<const PAGES: usize, const UNITS: usize> Logic for Doorbells<PAGES, UNITS> {
         if self.windows.copied.val() {
             self.sends.sink.payload.next.units = bit_cast::<3, 4>(self.decode.units.val());
         }
+        self.received.sink.valid.next = self.receives.val();
+        self.received.sink.payload.next = self.decode.receive.val();
         self.cqs.sink.valid.next = self.completes.val();
         self.cqs.sink.payload.next = self.decode.cq.val();
         StreamSource::<SendDoorbell>::link(&mut self.send, &mut self.sends.source);
+        StreamSource::<ReceiveDoorbell>::link(&mut self.receive, &mut self.received.source);
         StreamSource::<CqDoorbell>::link(&mut self.cq, &mut self.cqs.source);
 
         self.waits.next = (self.rings.val() & !self.sends.sink.ready.val())
+            | (self.receives.val() & !self.received.sink.ready.val())
             | (self.completes.val() & !self.cqs.sink.ready.val())
             | (self.looks.val() & self.decode.commits.val() & !self.sends.sink.ready.val())
             | (self.commits.val() & self.decode.fits.val() & self.windows.takes.val())

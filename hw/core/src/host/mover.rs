@@ -174,7 +174,10 @@ impl<const D: usize, const QPS: usize, const LOG: usize> Logic for Mover<D, QPS,
         self.failures.look.next = self.place.look.val();
         self.failures.mark.next = self.place.mark.val();
         // What failed is told with the work itself.
-        self.failures.cause.next = 0.into();
+        self.failures.marked.next.failed = true;
+        self.failures.marked.next.status = 0.into();
+        self.failures.marked.next.vendor = 0.into();
+        self.failures.marked.next.of_request = false;
         self.place.failed.next = self.failures.found.val().failed;
         self.place.open.next = self.failures.open.val() & self.finish.room.val();
         StreamSink::<QpChange>::link(&mut self.change, &mut self.failures.change);

@@ -3,6 +3,7 @@
 pub mod intake;
 pub mod judge;
 pub mod model;
+pub mod operations;
 #[cfg(test)]
 mod rig;
 #[cfg(test)]
@@ -43,7 +44,7 @@ pub enum Defect {
     Flags = 4,
     /// Its inline data do not fit its units.
     InlineLength = 5,
-    /// Its scatter/gather entries do not fit its units; or it is a READ with more than one.
+    /// Its scatter/gather entries do not fit its units; or it is an atomic that has not one entry and eight bytes.
     SgeCount = 6,
     /// It could not be read. Status `General`.
     Fetch = 7,
@@ -67,8 +68,9 @@ block! {
     /// that could not be read gives a single `Work` with status `General` and counts as a whole, even if it is to be
     /// flushed. Behind its works, each job gives a `Work` with `ends`, which says how far it came.
     ///
-    /// NOP, GATHER and SCATTER are for every queue pair, WRITE and READ for reliable ones. GATHER and WRITE may have their
-    /// data inline. READ has at most one entry, and with bytes exactly one.
+    /// NOP, GATHER and SCATTER are for every queue pair; SEND, WRITE, READ, and atomics for reliable ones, SEND and WRITE with
+    /// immediate data or without, SEND also with a key to invalidate. GATHER, SEND and WRITE of all kinds may have their
+    /// data inline. An atomic has eight bytes and one entry, behind its operands.
     ///
     /// - **Ports** `job`: jobs; `fetched`: the units of those that are fetched, in their order, those of one job in one or
     ///   more read commands; `pushed`: the units of those that are pushed; `work`, `units`: for each WQE its work, and for

@@ -19,22 +19,24 @@ use crate::prim::pulses::Pulses;
 use crate::state::walker::{Line, LineRequest};
 use crate::stream::{StreamSink, StreamSource};
 
-/// Clients of the engine: fetches, payload of copies, lines, payload of packets.
-const CLIENTS: usize = 4;
+/// Clients of the engine: fetches, payload of copies, lines, payload of packets, lists, words.
+const CLIENTS: usize = 6;
 /// Bytes of a line.
 const LINE_BYTES: usize = 64;
 
 block! {
-    /// Reads for four clients, each at its own pace.
+    /// Reads for six clients, each at its own pace.
     ///
     /// ```text
     ///   fetch, payload, line_request ─ DmaRead ─┬─ Gather ─ units
-    ///   packet ───────────────────┘             ├────────── payload_data, packet_data
-    ///                                           └─ Gather ─ line
+    ///   packet, list, word ───────┘             ├────────── payload_data, packet_data, word_data
+    ///                                           ├─ Gather ─ line
+    ///                                           └─ Gather ─ list_units
     /// ```
     ///
-    /// - **Ports** `fetch`: commands for whole units, answered on `units`, the last of a command marked and saying whether it
-    ///   failed; `payload`, `packet`: commands for any bytes, answered on `payload_data` and `packet_data`; `line_request`: a line each, answered on
+    /// - **Ports** `fetch`, `list`: commands for whole units, answered on `units` and `list_units`, the last of a command marked and
+    ///   saying whether it failed; `payload`, `packet`, `word`: commands for any bytes, answered on `payload_data`, `packet_data` and
+    ///   `word_data`; `line_request`: a line each, answered on
     ///   `line` with the same `id`. All answers in the order of their commands. `ar`, `r`: the host. `failed`: a cycle
     ///   high for each command with bytes that could not be read; `busy`: a command is not answered.
     /// - **Latency** 3 cycles from a command to `ar`, 7 from `r` to `payload_data`, 8 to `units` and `line` from the last beat of
@@ -43,8 +45,8 @@ block! {
     /// - **Backpressure** a client that stalls its answers stalls its own commands alone. No combinational path from port to
     ///   port.
     /// - **Reset** forgets all commands; the host's side has to be reset with it.
-    /// - **Limits** those of [`DmaRead`]. `fetch` asks for multiples of 64 bytes, at any address; what else it asks for
-    ///   comes in units whose last one has its bytes in the wrong place. `tag` of `fetch` is not looked at.
+    /// - **Limits** those of [`DmaRead`]. `fetch` and `list` ask for multiples of 64 bytes, at any address; what else they
+    ///   ask for comes in units whose last one has its bytes in the wrong place. Their `tag` is not looked at.
     pub struct HostReader<const D: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -54,6 +56,10 @@ block! {
         pub payload_data: StreamSource<ReadData<D>>,
         pub packet: StreamSink<ReadCommand>,
         pub packet_data: StreamSource<ReadData<D>>,
+        pub list: StreamSink<ReadCommand>,
+        pub list_units: StreamSource<Unit>,
+        pub word: StreamSink<ReadCommand>,
+        pub word_data: StreamSource<ReadData<D>>,
         pub line_request: StreamSink<LineRequest>,
         pub line: StreamSource<Line>,
         pub ar: StreamSource<ReadAddress>,
@@ -63,6 +69,7 @@ block! {
         engine: DmaRead<D, CLIENTS, LOG>,
         fetched: Gather<D>,
         walked: Gather<D>,
+        listed: Gather<D>,
         pulses: Pulses<CLIENTS>,
         beat: Signal<Local, ReadData<D>>,
         takes: Signal<Local, Bits<CLIENTS>>,
@@ -74,15 +81,18 @@ block! {
 impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, engine, fetched, walked, pulses);
+        clock!(self, clock, engine, fetched, walked, listed, pulses);
         self.engine.reset.next = self.reset.val();
         self.fetched.reset.next = self.reset.val();
         self.walked.reset.next = self.reset.val();
+        self.listed.reset.next = self.reset.val();
         self.pulses.reset.next = self.reset.val();
 
         StreamSink::<ReadCommand>::link(&mut self.fetch, &mut self.engine.command[0]);
         StreamSink::<ReadCommand>::link(&mut self.payload, &mut self.engine.command[1]);
         StreamSink::<ReadCommand>::link(&mut self.packet, &mut self.engine.command[3]);
+        StreamSink::<ReadCommand>::link(&mut self.list, &mut self.engine.command[4]);
+        StreamSink::<ReadCommand>::link(&mut self.word, &mut self.engine.command[5]);
         self.engine.command[2].valid.next = self.line_request.valid.val();
         self.engine.command[2].payload.next.iova = self.line_request.payload.val().addr;
         self.engine.command[2].payload.next.len = self.line_len.val();
@@ -95,11 +105,18 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
         StreamSource::<ReadData<D>>::link(&mut self.payload_data, &mut self.engine.data[1]);
         StreamSource::<ReadData<D>>::join(&mut self.engine.data[2], &mut self.walked.sink);
         StreamSource::<ReadData<D>>::link(&mut self.packet_data, &mut self.engine.data[3]);
+        StreamSource::<ReadData<D>>::join(&mut self.engine.data[4], &mut self.listed.sink);
+        StreamSource::<ReadData<D>>::link(&mut self.word_data, &mut self.engine.data[5]);
         self.units.valid.next = self.fetched.source.valid.val();
         self.units.payload.next.data = self.fetched.source.payload.val().data;
         self.units.payload.next.last = self.fetched.source.payload.val().last;
         self.units.payload.next.err = self.fetched.source.payload.val().err;
         self.fetched.source.ready.next = self.units.ready.val();
+        self.list_units.valid.next = self.listed.source.valid.val();
+        self.list_units.payload.next.data = self.listed.source.payload.val().data;
+        self.list_units.payload.next.last = self.listed.source.payload.val().last;
+        self.list_units.payload.next.err = self.listed.source.payload.val().err;
+        self.listed.source.ready.next = self.list_units.ready.val();
         self.line.valid.next = self.walked.source.valid.val();
         self.line.payload.next.data = self.walked.source.payload.val().data;
         self.line.payload.next.id = bit_cast::<3, 6>(self.walked.source.payload.val().tag);
@@ -111,6 +128,8 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
         self.takes.next = self.takes.val().replace_bit(1, self.payload_data.ready.val());
         self.takes.next = self.takes.val().replace_bit(2, self.walked.sink.ready.val());
         self.takes.next = self.takes.val().replace_bit(3, self.packet_data.ready.val());
+        self.takes.next = self.takes.val().replace_bit(4, self.listed.sink.ready.val());
+        self.takes.next = self.takes.val().replace_bit(5, self.word_data.ready.val());
         self.failures.next = 0.into();
         for i in 0..CLIENTS {
             self.beat.next = self.engine.data[i].payload.val();
@@ -127,6 +146,7 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
         self.busy.next = self.engine.busy.val()
             | self.fetched.source.valid.val()
             | self.walked.source.valid.val()
+            | self.listed.source.valid.val()
             | self.pulses.busy.val();
     }
 }

@@ -42,7 +42,8 @@ block! {
     ///
     /// A queue pair whose progress is `blocked` stays out of line, and its doorbells are noted, until a kick, a change or a
     /// rewind; what of these comes while the job is under way counts as well, so that none is lost. A rewind moves the next
-    /// unit to fetch back, at once without a job, and otherwise by the progress of the job.
+    /// unit to fetch back, at once without a job, and otherwise by the progress of the job. One that is `blocked` itself does
+    /// only that: the queue pair stays out of line, and a job under way is expected to end `blocked`.
     ///
     /// - **Ports** `doorbell`, `units`: doorbells and commits, and the units of commits; `row_enable`, `row_index`, `row`: the queue
     ///   pair's row, there a cycle later; `change`: a row has changed; `progress`: of each job, one, in order, and rewinds;

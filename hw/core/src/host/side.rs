@@ -8,6 +8,7 @@ use super::calm::Calm;
 use super::control::Control;
 use super::control::facts::Facts;
 use super::control::live::COUNTS;
+use super::control::mailbox::OWNERS;
 use super::counts::Counts;
 use super::dma_read::{ReadCommand, ReadData};
 use super::events::Events;
@@ -32,7 +33,7 @@ use crate::state::tables::Tables;
 use crate::state::walker::{Line, LineRequest};
 use crate::stream::{Beat, StreamSink, StreamSource};
 use crate::transport::fetch;
-use crate::transport::records::Progress;
+use crate::transport::records::{Progress, ReceiveDoorbell};
 use crate::transport::side::Transport;
 
 /// log2 of the beats that each client of the read engine has buffered.
@@ -56,7 +57,7 @@ block! {
     ///   a simulation did not evaluate; `quiet`: it may, as long as nobody outside does anything, until `wake`.
     /// - **Reset** drops everything; the host's side of both buses has to be reset with it. A store to `control.reset` drops
     ///   everything but the buses, after what they carry has ended.
-    pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize> {
+    pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub lite_aw: StreamSink<LiteAddress>,
@@ -83,9 +84,9 @@ block! {
         pub wake: Signal<Out, Bits<64>>,
         pub quiet: Signal<Out, Bit>,
         control: Control,
-        tables: Tables<QPS, CQS, MRS, PAGES, SETS>,
+        tables: Tables<QPS, CQS, MRS, SRQS, PAGES, SETS>,
         work: WorkPath<D, QPS, PAGES, LOG, WINDOWS>,
-        transport: Transport<D, QPS, OUT, RING, LOG>,
+        transport: Transport<D, QPS, SRQS, OUT, RING, LOG>,
         /// Changes that not all have heard of: one of each queue pair that fails, and those of a command.
         changes: BlockFifo<QpChange, OUT>,
         change_fork: Fork<QpChange>,
@@ -95,7 +96,7 @@ block! {
         moved: All<2>,
         reader: HostReader<D, READ_LOG>,
         writer: HostWriter<D, K>,
-        events: Events<3>,
+        events: Events<4>,
         restart: Restart,
         calm: Calm,
         cycles: Time,
@@ -114,12 +115,13 @@ impl<
     const QPS: usize,
     const CQS: usize,
     const MRS: usize,
+    const SRQS: usize,
     const PAGES: usize,
     const WINDOWS: usize,
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
-> HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>
+> HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>
 {
     /// The host side of a card of which these facts are true.
     #[must_use]
@@ -139,12 +141,13 @@ impl<
     const QPS: usize,
     const CQS: usize,
     const MRS: usize,
+    const SRQS: usize,
     const PAGES: usize,
     const WINDOWS: usize,
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
-> Logic for HostSide<D, K, QPS, CQS, MRS, PAGES, WINDOWS, LOG, OUT, RING>
+> Logic for HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>
 {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
@@ -185,7 +188,7 @@ impl<
             & self.work.ready.val()
             & self.transport.ready.val();
         self.control.clear.next = self.restart.hold.val();
-        for i in 0..3 {
+        for i in 0..OWNERS {
             StreamSource::<ObjectCommand>::join(&mut self.control.command[i], &mut self.tables.command[i]);
             StreamSource::<ObjectReply>::join(&mut self.tables.reply[i], &mut self.control.reply[i]);
         }
@@ -195,6 +198,16 @@ impl<
         self.tables.row_enable.next = self.work.row_enable.val();
         self.tables.row_index.next = self.work.row_index.val();
         self.work.row.next = self.tables.row.val();
+        for i in 0..2 {
+            self.tables.ring_enable[i].next = self.transport.ring_enable[i].val();
+            self.tables.ring_index[i].next = self.transport.ring_index[i].val();
+            self.transport.ring[i].next = self.tables.ring[i].val();
+            self.tables.shared_enable[i].next = self.transport.shared_enable[i].val();
+            self.tables.shared_index[i].next = self.transport.shared_index[i].val();
+            self.transport.shared[i].next = self.tables.shared[i].val();
+        }
+        StreamSource::<Bits<24>>::join(&mut self.tables.shared_change, &mut self.transport.shared_change);
+        StreamSource::<ReceiveDoorbell>::join(&mut self.work.receive, &mut self.transport.doorbell);
         StreamSource::<QpChange>::join(&mut self.tables.change, &mut self.changes.sink);
         StreamSource::<QpChange>::join(&mut self.changes.source, &mut self.change_fork.sink);
         StreamSource::<QpChange>::join(&mut self.change_fork.left, &mut self.work.change);
@@ -251,6 +264,8 @@ impl<
         StreamSource::<Head>::link(&mut self.tx_head, &mut self.transport.tx_head);
         StreamSource::<Beat<D>>::link(&mut self.tx_payload, &mut self.transport.tx_payload);
         self.transport.pause.next = self.restart.pause.val();
+        self.transport.taken.next = self.writes.write.valid.val() & self.writer.write.ready.val();
+        self.transport.taken_write.next = self.writes.write.payload.val();
         self.transport.issued.next = self.writer.issued.val();
         self.transport.visible.next = self.writer.done.val();
 
@@ -265,6 +280,10 @@ impl<
         StreamSink::<ReadBeat<D>>::link(&mut self.r, &mut self.reader.r);
         StreamSource::<ReadCommand>::join(&mut self.transport.read, &mut self.reader.packet);
         StreamSource::<ReadData<D>>::join(&mut self.reader.packet_data, &mut self.transport.read_data);
+        StreamSource::<ReadCommand>::join(&mut self.transport.list_read, &mut self.reader.list);
+        StreamSource::<Unit>::join(&mut self.reader.list_units, &mut self.transport.list_units);
+        StreamSource::<ReadCommand>::join(&mut self.transport.word, &mut self.reader.word);
+        StreamSource::<ReadData<D>>::join(&mut self.reader.word_data, &mut self.transport.word_data);
         StreamSource::<HostWrite>::join(&mut self.work.write, &mut self.writes.writes[0]);
         StreamSource::<Beat<D>>::join(&mut self.work.write_data, &mut self.writes.data[0]);
         StreamSource::<HostWrite>::join(&mut self.transport.write, &mut self.writes.writes[1]);
@@ -285,6 +304,7 @@ impl<
         StreamSource::<EventRecord>::join(&mut self.tables.event[0], &mut self.events.sinks[0]);
         StreamSource::<EventRecord>::join(&mut self.tables.event[1], &mut self.events.sinks[1]);
         StreamSource::<EventRecord>::join(&mut self.writer.event, &mut self.events.sinks[2]);
+        StreamSource::<EventRecord>::join(&mut self.transport.event, &mut self.events.sinks[3]);
         self.events.base.next = self.control.event_base.val();
         self.events.log.next = self.control.event_log.val();
         self.events.vector.next = self.control.event_vector.val();
@@ -309,6 +329,7 @@ impl<
         for i in 0..3 {
             self.counts.nak[i].next = self.transport.naks[i].val();
         }
+        self.counts.rnr_nak.next = self.transport.rnr_naks.val();
         self.counts.duplicate.next = self.transport.duplicates.val();
         self.counts.read_waits.next = self.transport.reads_waiting.val();
         self.counts.cnp_sent.next = self.transport.cnps_sent.val();
@@ -320,9 +341,11 @@ impl<
         self.counts.walks.next = self.tables.walks.val();
         self.counts.wrong_page[0].next = self.work.wrong_page.val();
         self.counts.wrong_page[1].next = self.tables.wrong_page.val();
+        self.counts.wrong_page[2].next = self.transport.wrong_page.val();
         self.counts.bad_doorbell[0].next = self.work.bad[0].val();
         self.counts.bad_doorbell[1].next = self.work.bad[1].val();
         self.counts.bad_doorbell[2].next = self.tables.bad.val();
+        self.counts.bad_doorbell[3].next = self.transport.bad_doorbell.val();
         self.counts.push.next = self.work.pushes.val();
         self.counts.push_fallback.next = self.work.push_fallbacks.val();
         self.counts.cq_overflow.next = self.tables.overflow.val();

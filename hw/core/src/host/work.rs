@@ -173,6 +173,8 @@ record! {
         pub vendor: Bits<8>,
         /// Success gives a completion, too.
         pub signaled: Bit,
+        /// It waits for the READs and atomics before it.
+        pub fence: Bit,
         /// A `WorkOp`.
         pub opcode: Bits<8>,
         /// The data is in the WQE, from byte 32 on.
@@ -184,9 +186,9 @@ record! {
         /// Bytes of the payload; with `ends`, those that the job's works without a status ask for, or all ones when there
         /// are more.
         pub length: Bits<32>,
-        /// GATHER: where to; SCATTER: where from; WRITE, READ: where at the peer.
+        /// GATHER: where to; SCATTER: where from; WRITE, READ, atomics: where at the peer.
         pub remote: Bits<64>,
-        /// The `L_Key` of that place; WRITE, READ: its `R_Key`.
+        /// The `L_Key` of that place; WRITE, READ, atomics: its `R_Key`.
         pub key: Bits<32>,
         /// Code of the path MTU: 1 to 5, `128 << code` bytes.
         pub path_mtu: Bits<3>,

@@ -16,17 +16,17 @@ use crate::prim::fork::Fork;
 use crate::state::access::XlatRequest;
 use crate::state::mmu::XlatResponse;
 use crate::stream::{Beat, StreamSink, StreamSource};
-use crate::transport::records::Progress;
+use crate::transport::records::{Progress, ReceiveDoorbell};
 
 block! {
     /// Takes stores to doorbell pages, and does what the WQEs they announce ask for.
     ///
     /// ```text
     ///   store ─ Doorbells ─┬─ Send ── job ── Parse ─ Check ─ checked   local ─ Mover ─ done
-    ///                 cq ──┘   └ fetch, units ┘        └─ xlat ─────────────┘└─ read, write
+    ///        cq, receive ──┘   └ fetch, units ┘        └─ xlat ─────────────┘└─ read, write
     /// ```
     ///
-    /// - **Ports** `store`: stores; `cq`: those that are for CQs. `row_*`: rows of queue pairs; `change`: rows that have changed;
+    /// - **Ports** `store`: stores; `cq`, `receive`: those that are for CQs and for receive queues. `row_*`: rows of queue pairs; `change`: rows that have changed;
     ///   `drain_jobs`, `jobs_drained`: jobs begun before have ended. `fetch`, `units`: WQEs;
     ///   `checked`, `checked_units`: work that may be carried out or refused; `local`, `local_units`: what of it the Mover carries out,
     ///   `finished`: it has finished one; `progress`, `kick`: as [`Send`]; `read`, `read_data`, `write`,
@@ -40,6 +40,7 @@ block! {
         pub reset: Signal<In, Bit>,
         pub store: StreamSink<PageStore>,
         pub cq: StreamSource<CqDoorbell>,
+        pub receive: StreamSource<ReceiveDoorbell>,
         pub row_enable: Signal<Out, Bit>,
         pub row_index: Signal<Out, Bits<24>>,
         pub row: Signal<In, SendRow>,
@@ -102,6 +103,7 @@ impl<const D: usize, const QPS: usize, const PAGES: usize, const LOG: usize, con
         // Doorbells.
         StreamSink::<PageStore>::link(&mut self.store, &mut self.doorbells.store);
         StreamSource::<CqDoorbell>::link(&mut self.cq, &mut self.doorbells.cq);
+        StreamSource::<ReceiveDoorbell>::link(&mut self.receive, &mut self.doorbells.receive);
         StreamSource::<SendDoorbell>::join(&mut self.doorbells.send, &mut self.send.doorbell);
         StreamSource::<Bits<512>>::join(&mut self.doorbells.pushed, &mut self.send.units);
 

@@ -13,8 +13,12 @@ record! {
     pub struct Failure {
         /// It has failed.
         pub failed: Bit,
-        /// The [`Cause`](crate::state::access::Cause) that its next completion tells; 0: that is flushed.
-        pub cause: Bits<3>,
+        /// The `Status` that is still to be told, by the next completion of the side it concerns; 0: none.
+        pub status: Bits<8>,
+        /// Its detail, for people.
+        pub vendor: Bits<8>,
+        /// That side is the one of the peer's requests: its completions are those of receives.
+        pub of_request: Bit,
     }
 }
 
@@ -22,8 +26,8 @@ block! {
     /// A row for each of `2^QPS` queue pairs: what was on its way behind a failure must not happen. The copy engine and the one
     /// that places what packets bring have such a table each.
     ///
-    /// - **Ports** `look`: the queue pair asked about; `found`: its row; `mark`: from now on it has failed, and `cause` is to be
-    ///   told, only while `open` is high; `change`: a queue pair that begins anew has not.
+    /// - **Ports** `look`: the queue pair asked about; `found`: its row; `mark`: from now on that is `marked`, only
+    ///   while `open` is high; `change`: a queue pair that begins anew has not failed.
     /// - **Latency** 0 cycles from `look` to `found`, 1 from `mark` and `change`.
     /// - **Backpressure** `change` is always taken; `open` is low meanwhile.
     /// - **Reset** clears all rows, one a cycle; `open` and `ready` are low meanwhile.
@@ -34,7 +38,7 @@ block! {
         pub look: Signal<In, Bits<24>>,
         pub found: Signal<Out, Failure>,
         pub mark: Signal<In, Bit>,
-        pub cause: Signal<In, Bits<3>>,
+        pub marked: Signal<In, Failure>,
         pub open: Signal<Out, Bit>,
         pub change: StreamSink<QpChange>,
         pub ready: Signal<Out, Bit>,
@@ -60,8 +64,7 @@ impl<const QPS: usize> Logic for Failures<QPS> {
 
         self.rows.write_enable.next = self.mark.val();
         self.rows.write_address.next = bit_cast::<QPS, 24>(self.look.val());
-        self.rows.write_data.next.failed = true;
-        self.rows.write_data.next.cause = self.cause.val();
+        self.rows.write_data.next = self.marked.val();
         if self.clears.val() {
             self.rows.write_enable.next = true;
             self.rows.write_address.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);

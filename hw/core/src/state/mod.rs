@@ -15,6 +15,7 @@ pub mod order;
 pub mod pages;
 pub mod queue_pairs;
 pub mod regions;
+pub mod shared_queues;
 pub mod tables;
 pub mod tlb;
 pub mod tlb_way;

@@ -33,7 +33,7 @@ use crate::constant::number;
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
-use crate::transport::records::{PathRow, PeerRow};
+use crate::transport::records::{PathRow, PeerRow, RingRow};
 
 /// What the owner does with the command it holds.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -88,9 +88,9 @@ block! {
     ///    errors of all this were taken from `error`: a late one would hit the next queue pair under this number.
     ///
     /// - **Ports** `command`, `reply`: as the mailbox has them, one reply for each command. `error`: a queue pair goes into
-    ///   error; `event`: it did so and no completion tells it. `row_*`, `peer_*`, `path_*`: as in [`Tables`].
+    ///   error; `event`: it did so and no completion tells it. `row_*`, `peer_*`, `path_*`, `ring_*`: as in [`Tables`].
     ///   `probe_cq`, `probe_exists`: do these CQs exist, the one for sending and the one for receiving, answered in the
-    ///   same cycle. `change`: a queue pair begins anew, may go on, or stops, as it ends or has gone into error; `told`: all who
+    ///   same cycle; `probe_srq`, `srq_exists`: likewise. `change`: a queue pair begins anew, may go on, or stops, as it ends or has gone into error; `told`: all who
     ///   have to hear of changes have heard of those taken before this cycle, which a reply waits for. `drain`, `settle`: a pulse each; `drained`, `settled`: the pulse, in a later cycle, that answers;
     ///   `entry_waits`: a CQE is on offer and not accepted. `ready`: the tables are clean. `busy`: a command, an error, its
     ///   event or its change is inside, or the tables are not clean.
@@ -122,8 +122,13 @@ block! {
         pub path_enable: Signal<In, Bit>,
         pub path_index: Signal<In, Bits<24>>,
         pub path: Signal<Out, PathRow>,
+        pub ring_enable: [Signal<In, Bit>; 2],
+        pub ring_index: [Signal<In, Bits<24>>; 2],
+        pub ring: [Signal<Out, RingRow>; 2],
         pub probe_cq: [Signal<Out, Bits<24>>; 2],
         pub probe_exists: [Signal<In, Bit>; 2],
+        pub probe_srq: Signal<Out, Bits<24>>,
+        pub srq_exists: Signal<In, Bit>,
         pub change: StreamSource<QpChange>,
         pub told: Signal<In, Bit>,
         pub drain: Signal<Out, Bit>,
@@ -149,6 +154,7 @@ block! {
         changes: Signal<Local, Bit>,
         send_cq_at: Constant<Bits<10>> = number(QueuePair::SEND_CQ.offset()),
         receive_cq_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_CQ.offset()),
+        srq_at: Constant<Bits<10>> = number(QueuePair::SRQ.offset()),
     }
 }
 
@@ -203,12 +209,19 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         self.tables.path_enable.next = self.path_enable.val();
         self.tables.path_index.next = self.path_index.val();
         self.path.next = self.tables.path.val();
+        for i in 0..2 {
+            self.tables.ring_enable[i].next = self.ring_enable[i].val();
+            self.tables.ring_index[i].next = self.ring_index[i].val();
+            self.ring[i].next = self.tables.ring[i].val();
+        }
 
         self.probe_cq[0].next = self.body.q.val().get_bits::<24>(self.send_cq_at.val().index());
         self.probe_cq[1].next = self.body.q.val().get_bits::<24>(self.receive_cq_at.val().index());
         for i in 0..2 {
             self.judge.cq_exists[i].next = self.probe_exists[i].val();
         }
+        self.probe_srq.next = self.body.q.val().get_bits::<24>(self.srq_at.val().index());
+        self.judge.srq_exists.next = self.srq_exists.val();
         self.judge.verb.next = self.verb.q.val();
         self.judge.attributes.next = self.attributes.q.val();
         self.judge.body.next = self.body.q.val();

@@ -10,28 +10,29 @@ use super::memory_keys::RowWrite;
 use super::mmu::{Mmu, XlatResponse};
 use super::queue_pairs::QueuePairs;
 use super::regions::Regions;
+use super::shared_queues::SharedQueues;
 use super::walker::{Line, LineRequest};
 use crate::host::work::{CqDoorbell, Done, EntryWrite, EventRecord, QpChange, QpError, SendRow};
 use crate::prim::arbiter::Arbiter;
 use crate::stream::{StreamSink, StreamSource};
-use crate::transport::records::{PathRow, PeerRow};
+use crate::transport::records::{PathRow, PeerRow, RingRow, SharedRow};
 
 block! {
-    /// Queue pairs, completion queues and memory regions: what the mailbox makes, and what work asks of it.
+    /// Queue pairs, completion queues, memory regions and shared receive queues: what the mailbox makes, and what work asks of it.
     ///
-    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions. `row_*`, `peer_*`, `path_*`, `change`, `told`,
-    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `error`: queue pairs that fail, from three others; CQs are a fourth.
+    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions, SRQs. `row_*`, `peer_*`, `path_*`, `ring_*`, `change`, `told`,
+    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `shared_*`, `shared_change`: SRQs, as [`SharedQueues`]. `error`: queue pairs that fail, from three others; CQs are a fourth.
     ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `drain_moves`,
     ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs,
     ///   regions and queue pairs. `event`: of queue pairs and of CQs. Pulses `wrong_page`, `bad`, `overflow`. `hits`, `misses`,
     ///   `walks`: counted. `ready`: scrubbed. `busy`, `moves`: a command, an entry or a translation is under way.
     /// - **Latency, rate, back-pressure** those of the parts.
     /// - **Reset** forgets everything and scrubs all tables at once, a row a cycle.
-    pub struct Tables<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const SETS: usize> {
+    pub struct Tables<const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const SETS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
-        pub command: [StreamSink<ObjectCommand>; 3],
-        pub reply: [StreamSource<ObjectReply>; 3],
+        pub command: [StreamSink<ObjectCommand>; 4] = std::array::from_fn(|_| StreamSink::default()),
+        pub reply: [StreamSource<ObjectReply>; 4] = std::array::from_fn(|_| StreamSource::default()),
         pub row_enable: Signal<In, Bit>,
         pub row_index: Signal<In, Bits<24>>,
         pub row: Signal<Out, SendRow>,
@@ -41,6 +42,13 @@ block! {
         pub path_enable: Signal<In, Bit>,
         pub path_index: Signal<In, Bits<24>>,
         pub path: Signal<Out, PathRow>,
+        pub ring_enable: [Signal<In, Bit>; 2],
+        pub ring_index: [Signal<In, Bits<24>>; 2],
+        pub ring: [Signal<Out, RingRow>; 2],
+        pub shared_enable: [Signal<In, Bit>; 2],
+        pub shared_index: [Signal<In, Bits<24>>; 2],
+        pub shared: [Signal<Out, SharedRow>; 2],
+        pub shared_change: StreamSource<Bits<24>>,
         pub change: StreamSource<QpChange>,
         pub told: Signal<In, Bit>,
         pub drain_jobs: Signal<Out, Bit>,
@@ -70,6 +78,7 @@ block! {
         queue_pairs: QueuePairs<QPS, CQS, PAGES>,
         completion_queues: CompletionQueues<CQS, PAGES>,
         regions: Regions<MRS>,
+        shared_queues: SharedQueues<SRQS, PAGES>,
         mmu: Mmu<MRS, SETS>,
         errors: Arbiter<QpError, 4>,
         heard: Heard<4>,
@@ -77,15 +86,22 @@ block! {
     }
 }
 
-impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, const SETS: usize> Logic
-    for Tables<QPS, CQS, MRS, PAGES, SETS>
+impl<
+    const QPS: usize,
+    const CQS: usize,
+    const MRS: usize,
+    const SRQS: usize,
+    const PAGES: usize,
+    const SETS: usize,
+> Logic for Tables<QPS, CQS, MRS, SRQS, PAGES, SETS>
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, queue_pairs, completion_queues, regions, mmu, errors, heard);
+        clock!(self, clock, queue_pairs, completion_queues, regions, shared_queues, mmu, errors, heard);
         self.queue_pairs.reset.next = self.reset.val();
         self.completion_queues.reset.next = self.reset.val();
         self.regions.reset.next = self.reset.val();
+        self.shared_queues.reset.next = self.reset.val();
         self.mmu.reset.next = self.reset.val();
         self.errors.reset.next = self.reset.val();
         self.heard.reset.next = self.reset.val();
@@ -96,6 +112,8 @@ impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, c
         StreamSource::<ObjectReply>::link(&mut self.reply[1], &mut self.completion_queues.reply);
         StreamSink::<ObjectCommand>::link(&mut self.command[2], &mut self.regions.command);
         StreamSource::<ObjectReply>::link(&mut self.reply[2], &mut self.regions.reply);
+        StreamSink::<ObjectCommand>::link(&mut self.command[3], &mut self.shared_queues.command);
+        StreamSource::<ObjectReply>::link(&mut self.reply[3], &mut self.shared_queues.reply);
 
         // Queue pairs.
         self.queue_pairs.row_enable.next = self.row_enable.val();
@@ -107,6 +125,17 @@ impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, c
         self.queue_pairs.path_enable.next = self.path_enable.val();
         self.queue_pairs.path_index.next = self.path_index.val();
         self.path.next = self.queue_pairs.path.val();
+        for i in 0..2 {
+            self.queue_pairs.ring_enable[i].next = self.ring_enable[i].val();
+            self.queue_pairs.ring_index[i].next = self.ring_index[i].val();
+            self.ring[i].next = self.queue_pairs.ring[i].val();
+            self.shared_queues.row_enable[i].next = self.shared_enable[i].val();
+            self.shared_queues.row_index[i].next = self.shared_index[i].val();
+            self.shared[i].next = self.shared_queues.row[i].val();
+        }
+        StreamSource::<Bits<24>>::link(&mut self.shared_change, &mut self.shared_queues.change);
+        self.shared_queues.probe.next = self.queue_pairs.probe_srq.val();
+        self.queue_pairs.srq_exists.next = self.shared_queues.exists.val();
         self.queue_pairs.told.next = self.told.val();
         for i in 0..2 {
             self.completion_queues.probe[i].next = self.queue_pairs.probe_cq[i].val();
@@ -162,11 +191,14 @@ impl<const QPS: usize, const CQS: usize, const MRS: usize, const PAGES: usize, c
         self.misses.next = self.mmu.misses.val();
         self.walks.next = self.mmu.walks.val();
 
-        self.ready.next =
-            self.queue_pairs.ready.val() & self.completion_queues.ready.val() & self.regions.ready.val();
+        self.ready.next = self.queue_pairs.ready.val()
+            & self.completion_queues.ready.val()
+            & self.regions.ready.val()
+            & self.shared_queues.ready.val();
         self.busy.next = self.queue_pairs.busy.val()
             | self.completion_queues.busy.val()
             | self.regions.busy.val()
+            | self.shared_queues.busy.val()
             | self.mmu.busy.val()
             | self.errors.source.valid.val();
     }

@@ -45,19 +45,20 @@ block! {
     /// For each queue pair a cursor says what is sent next. A work with another index than the cursor's is passed over in
     /// silence: it was fetched before the queue pair began to send again, or stands behind one that waits. Requests become
     /// messages and are remembered in the ring of [`Sent`]; long ones in parts. Everything else goes to the mover, and
-    /// so do requests of a queue pair that was stopped, as flushed. A READ where none may be in flight is refused. Local work
-    /// goes when nothing is unacknowledged, a request when the last local work has ended. A request that is sent again
-    /// must be what it was, or else the queue pair fails.
+    /// so do requests of a queue pair that was stopped, as flushed. A READ or atomic where none may be in flight is refused.
+    /// Local work goes when nothing is unacknowledged, a request when the last local work has ended; one with a fence, when
+    /// no READ nor atomic is unacknowledged. A request that is sent again must be what it was, or else the queue pair fails;
+    /// its fence counts no more. After a rewind that `holds`, all requests of the queue pair wait for the next rewind.
     ///
-    /// - **Ports** `work`, `units`: works, and the units of GATHER, SCATTER, WRITE and READ without a status, which may come
-    ///   first; behind a work with a status the next work's index tells how long it was, be it the end of the job. `local`,
+    /// - **Ports** `work`, `units`: works, and the units of GATHER, SCATTER and requests without a status, which may come first;
+    ///   behind a work with a status the next work's index tells how long it was, be it the end of the job. `local`,
     ///   `local_units`: to the mover, the ends of all jobs among them; `message`, `message_units`: to be sent; `colour`: to put
     ///   into a message, `enters`: in this cycle. `progress`: one at the end of each job, and one for each rewind that
-    ///   counts; `rewind`, `change`: news of queue pairs; `nudge`: a failure, or a flush for each queue pair that
-    ///   stops; `alarm`: one with each message. `sent_*`, `out_write*`, `out_entry`: rows to be stored, before their message is
+    ///   counts, `blocked` if it `holds`; `rewind`, `change`: news of queue pairs; `nudge`: a failure, or a flush for each
+    ///   queue pair that stops; `alarm`: one with each message. `sent_*`, `out_write*`, `out_entry`: rows to be stored, before their message is
     ///   offered; `out_enable`, `out_index`, `out_found` and `acked_enable`, `acked_index`, `acked`: rows to be read, there a
     ///   cycle later and held. `ended`: works of `local` that the mover is done with since reset, the ends of jobs included.
-    ///   `reads_waiting`: a READ has to wait for READs. `ready`: the rows are cleared; `busy`: something is inside.
+    ///   `reads_waiting`: a READ or atomic has to wait for such. `ready`: the rows are cleared; `busy`: something is inside.
     /// - **Latency** 6 cycles from a work to its message or local work, and to their first unit; 2 from a rewind to its
     ///   progress. **Rate** a work takes 4 cycles, or one for each of its units if there are more; a rewind or change
     ///   takes 2.
@@ -66,10 +67,10 @@ block! {
     ///   follows `acked`.
     /// - **Reset** forgets everything, and clears the rows here and [`SentRow`]s, one a cycle; `ready` is low meanwhile.
     ///   `AckedRow` must be zero then, and before a queue pair that was reset has work again.
-    /// - **Limits** a queue pair has at most 32 messages unacknowledged, which take at most `2^23` PSNs, and as many READs as
-    ///   `reads_out` says; one more waits, and its job is `blocked`. A job admits nothing more once it has admitted
-    ///   `QUANTUM_BYTES`, and a part of a WRITE has no more. Rewinds name messages that were sent, and skip less than
-    ///   all of one. `OUT = QPS + 5`.
+    /// - **Limits** a queue pair has at most 32 messages unacknowledged, which take at most `2^23` PSNs, and as many READs
+    ///   and atomics as `reads_out` says; one more waits, and its job is `blocked`. A job admits nothing more once it has
+    ///   admitted `QUANTUM_BYTES`, and a part of a SEND or WRITE has no more. Rewinds name messages that were sent, and skip
+    ///   less than all of one; or the place behind them, to end a rest. An atomic's length is 8. `OUT = QPS + 5`.
     pub struct Admit<const QPS: usize, const OUT: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,

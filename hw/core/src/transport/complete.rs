@@ -4,6 +4,7 @@ pub mod judge;
 pub mod kind;
 pub mod measure;
 pub mod model;
+pub mod retry;
 #[cfg(test)]
 mod rig;
 pub mod rows;
@@ -48,15 +49,20 @@ block! {
     ///   sent, there a cycle after `enable` and held; the place in the ring below the queue pair's number. `timeouts`: one
     ///   cycle each, an answer was overdue. `ready`: the rows are scrubbed. `busy`: something is under way.
     /// - **Errands** `index`, `opcode` and `length` are those of the message, and mean something with `completes` and `places`;
-    ///   `va`, `key`, `need` with `places`; `tail` and `reads` are there always. `length` is 0 of what did not succeed.
+    ///   `need` with `places`, `va` and `key` too unless there is a list, `offset` if there is one; `value` with `has_value`;
+    ///   `tail` and `reads` are there always. `length` is 0 of what did not succeed.
     /// - **Latency** 5 cycles from `arrival` to `errand`, `rewind`, `alarm` and `timeouts`. **Rate** an arrival every 5 cycles, and 2
     ///   for each message that it ends before its last step.
     /// - **Timeouts** of a queue pair whose message waits for its turn, all that was sent being answered, only set the alarm anew.
+    /// - **Rests** begin with an RNR NAK: a rewind that `holds` and an alarm that `rests`. They end with the queue pair's next timeout,
+    ///   or when nothing is left that was sent, with a plain rewind and alarm. In between answers count, but give neither
+    ///   rewind nor alarm.
     /// - **Backpressure** `errand` holds 16, then arrivals wait in the middle; `rewind` and `alarm` hold 4, then before the
     ///   beginning. `change` waits for nobody. `sent_enable` and `sent_index` follow `arrival` combinationally, to save a
     ///   cycle; no other output does so.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; all waits.
-    /// - **Limits** queue pairs are in the table; the code of the path MTU is 1 to 5.
+    /// - **Limits** queue pairs are in the table; the code of the path MTU is 1 to 5; an atomic takes one PSN. A timeout that was
+    ///   under way when a rest began ends it too early: the peer says once more that it is not ready.
     pub struct Complete<const QPS: usize, const OUT: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,

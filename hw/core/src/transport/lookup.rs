@@ -32,12 +32,13 @@ block! {
     /// A packet is for this card when its queue pair exists and is a reliable connection, when it comes from the peer's
     /// address to the address that the queue pair has, in its partition, and when the op-code is one of the reliable
     /// connection and the state of the queue pair takes it. Requests that are not carried out here pass: their judge refuses
-    /// them. A nudge passes when its queue pair exists and may have sent something.
+    /// them. A nudge passes when its queue pair exists and may have sent something; a recall when it is a reliable connection
+    /// in error.
     ///
     /// - **Ports** `head`: good packets; their payload goes past this block. `nudge`: what else concerns a queue pair. `pause`: packets
     ///   are for nobody and nudges are swallowed. `row_enable`, `row_index`, `row`: the queue pair's row, there a cycle later,
     ///   until the next is read; beyond the table none exists. `address_index`, `address`: an address of the port, in
-    ///   the same cycle. `request`, `response`: arrivals of requests, of answers and nudges; `order`: one entry for each,
+    ///   the same cycle. `request`, `response`: arrivals of requests and recalls, of answers and other nudges; `order`: one entry for each,
     ///   in the order of both, and one with `drops` for each packet for nobody that has payload. `notice`: the queue pair of a
     ///   request that met congestion. `dropped`, `cnp_received`: a pulse for each packet for nobody, for each congestion
     ///   notification of a peer. `busy`: something is under way or waits in a FIFO.
@@ -137,6 +138,7 @@ impl Logic for Lookup {
         // Look.
         self.address_index.next = self.row.val().source_address;
         self.judge.head.next = self.head.payload.val();
+        self.judge.nudge.next = self.nudge.payload.val();
         self.judge.is_nudge.next = self.is_nudge.q.val();
         self.judge.row.next = self.row.val();
         self.judge.address.next = self.address.val();

@@ -28,13 +28,16 @@ pub const STAGES: [(&str, u64); 12] = [
 ];
 
 pub mod admit;
+pub mod atomics;
 pub mod complete;
 pub mod fetch;
 pub mod lookup;
 pub mod over;
 pub mod place;
+pub mod receives;
 pub mod records;
 pub mod respond;
+pub mod scatter;
 pub mod segment;
 pub mod sequence;
 pub mod side;

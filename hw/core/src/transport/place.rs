@@ -9,11 +9,15 @@ pub mod judge;
 pub mod merge;
 #[cfg(test)]
 mod model;
+pub mod reply;
 pub mod retire;
 #[cfg(test)]
 mod rig;
 #[cfg(test)]
+mod straight;
+#[cfg(test)]
 mod tests;
+pub mod verdict;
 
 use rust_hdl::prelude::*;
 
@@ -25,8 +29,8 @@ use finish::Finish;
 use judge::Judge;
 use merge::Merge;
 
-use super::records::{AckedRow, Errand, Order, Task};
-use crate::host::work::{Done, HostWrite, QpChange, QpError};
+use super::records::{AckedRow, Errand, Operation, Order, Task};
+use crate::host::work::{Done, EventRecord, HostWrite, QpChange, QpError};
 use crate::state::access::XlatRequest;
 use crate::state::failures::Failures;
 use crate::state::mmu::XlatResponse;
@@ -38,8 +42,8 @@ block! {
     /// Moves or drops the payload of each errand, and then gives its answer and its completion.
     ///
     /// ```text
-    ///   order ────── Merge ─ Ask ─ errands ─ Judge ─┬─ judged ────────────────── Finish ─ task, error, done, kick,
-    ///   requests ─────┘       │                │    └─ Command ─ Carry ─ over ──┘        acked, leaves
+    ///   order ────── Merge ─ Ask ─ errands ─ Judge ─┬─ judged ────────────────── Finish ─ task, operation, error,
+    ///   requests ─────┘       │                │    └─ Command ─ Carry ─ over ──┘        done, event, kick, acked, leaves
     ///   responses ────┘       xlat    answer ─ Collect   └ write   │ └ write_data
     ///                                  change ─ Failures           payload
     /// ```
@@ -47,38 +51,49 @@ block! {
     /// Questions run ahead, over the bounds of arrivals; nothing is decided before [`Judge`], and there in order. An errand
     /// has its place in [`Finish`] before its write command is offered, so bytes wait for host memory alone.
     ///
-    /// - **Ports** `order`, `requests`, `responses`: errands, as [`Merge`] takes them. `payload`: a packet for each errand or drop with
-    ///   `payload_len > 0`. `xlat`, `answer`: the MMU, as client [`CLIENT`]. `write`, `write_data`: commands, and a packet for each;
-    ///   `issued`: the ticket of the last command taken, a cycle later at most. `task`: answers to the peer; `error`: queue pairs
-    ///   that fail, when the answer that says so is taken, and before the completion that does is offered; `done`: completions.
+    /// - **Ports** `order`, `requests`, `responses`: errands, as [`Merge`] takes them. `merged`, `merged_is_request`: all of them, in one
+    ///   order; `scattered`, `scattered_is_request`: the same in that order, those with a list cut into pieces by
+    ///   [`Scatter`](super::scatter::Scatter). `payload`: a packet for each errand or drop with
+    ///   `payload_len > 0`; an errand `has_value` has none. `xlat`, `answer`: the MMU, as client [`CLIENT`]. `write`, `write_data`: commands, and a packet for each;
+    ///   `issued`: the ticket of the last command taken, a cycle later at most. `task`: answers to the peer; `operation`: atomics,
+    ///   when the answers before are taken; `operation_colour`: that of one put on offer in this cycle, when `operation_enters` is
+    ///   high, before its arrival leaves. `error`: queue pairs that fail, when the answer that says so is taken, and before the
+    ///   completion that does is offered; `done`: completions; `event`: the last receive of a queue pair, behind its completion.
     ///   `acked_write`, `acked_index`, `acked`: a cycle high, the row is news; `kick`: the queue pair of an arrival with news,
     ///   when the last of them is written. `leaves`, `leaves_colour`: an arrival is over. `change`: a queue pair that resets has no
     ///   failure any more. `refused`: a cycle high for each refusal that the peer is told. `ready`: reset is over. `busy`:
     ///   something is inside.
-    /// - **Allowed** payload is written, in two packets if it crosses a page; then comes what the errand asks for.
+    /// - **Allowed** payload or value is written, in two packets if it crosses a page; then comes what the errand asks for. An
+    ///   atomic becomes an operation; one that came again does so without a question.
     /// - **Refused** nothing is written. To the peer's request goes a NAK, `RemoteAccess`, or `RemoteOperational` if a page list could
-    ///   not be read, and the error is untold. An answer of the peer gives an error `LocalProtection`, or `General`, and the
+    ///   not be read, and the error is untold; a completion that the errand has is `Flushed`. If a list named the range it is
+    ///   a NAK `RemoteOperational`. That, and an answer of the peer, gives an error `LocalProtection`, or `General`, and the
     ///   message fails with that, its cause as vendor code. A range that goes on behind the last address is refused as
     ///   `Bounds`, without a question.
     /// - **Failed** so is a queue pair behind an errand that was refused or `fails`: payload is thrown away, nothing is answered,
-    ///   no error told. Errands that complete or retire give a completion without length, signaled or not: the first
-    ///   one tells the refusal if none has, all others are `Flushed`. They retire as ever.
+    ///   no atomic done, no error told. Errands that complete or retire give a completion without length, signaled or not.
+    ///   What failed with a list or as an answer, and ended no message, is told by the first of them on the same side,
+    ///   that of requests or that of answers; all others are `Flushed`. They retire as ever, and events are told.
     /// - **Latency** from an errand to `xlat` 2 cycles, to `task` 7 without questions and payload; from the last answer to `write`
     ///   2, to `write_data` 6. **Rate** 1 beat per cycle, without a gap between packets, 1 more for a payload cut within a
-    ///   beat; an errand takes 1 cycle at least, a question 1, a command 1; an error 1 or 2 more. Payload is thrown
-    ///   away at the same rate.
+    ///   beat; an errand takes 1 cycle at least, a question 1, a command 1; an error 1 or 2 more, an event behind a
+    ///   completion 1. Payload is thrown away at the same rate.
     /// - **Backpressure** `answer` and `change` are always taken; at most 16 questions are unanswered. All others stall: 16
     ///   errands wait to be judged, 16 behind that. No combinational path from port to port.
     /// - **Reset** forgets all errands, and clears the failures, which takes `2^QPS` cycles; errands wait meanwhile. The MMU
     ///   and the writer have to be reset with it.
     /// - **Limits** `D` is 64 or 512. Payload has the length its errand says, and is no longer than the span of one that
-    ///   places. A queue pair resets when nothing of it is inside.
+    ///   places. An atomic's word lies at a multiple of eight. A queue pair resets when nothing of it is inside.
     pub struct Place<const D: usize, const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub order: StreamSink<Order>,
         pub requests: StreamSink<Errand>,
         pub responses: StreamSink<Errand>,
+        pub merged: StreamSource<Errand>,
+        pub merged_is_request: Signal<Out, Bit>,
+        pub scattered: StreamSink<Errand>,
+        pub scattered_is_request: Signal<In, Bit>,
         pub payload: StreamSink<Beat<D>>,
         pub xlat: StreamSource<XlatRequest>,
         pub answer: StreamSink<XlatResponse>,
@@ -86,8 +101,12 @@ block! {
         pub write_data: StreamSource<Beat<D>>,
         pub issued: Signal<In, Bits<16>>,
         pub task: StreamSource<Task>,
+        pub operation: StreamSource<Operation>,
+        pub operation_colour: Signal<In, Bit>,
+        pub operation_enters: Signal<Out, Bit>,
         pub done: StreamSource<Done>,
         pub error: StreamSource<QpError>,
+        pub event: StreamSource<EventRecord>,
         pub kick: StreamSource<Bits<24>>,
         pub acked_write: Signal<Out, Bit>,
         pub acked_index: Signal<Out, Bits<QPS>>,
@@ -126,8 +145,10 @@ impl<const D: usize, const QPS: usize> Logic for Place<D, QPS> {
         StreamSink::<Order>::link(&mut self.order, &mut self.merge.order);
         StreamSink::<Errand>::link(&mut self.requests, &mut self.merge.requests);
         StreamSink::<Errand>::link(&mut self.responses, &mut self.merge.responses);
-        StreamSource::<Errand>::join(&mut self.merge.source, &mut self.ask.errand);
-        self.ask.is_request.next = self.merge.is_request.val();
+        StreamSource::<Errand>::link(&mut self.merged, &mut self.merge.source);
+        self.merged_is_request.next = self.merge.is_request.val();
+        StreamSink::<Errand>::link(&mut self.scattered, &mut self.ask.errand);
+        self.ask.is_request.next = self.scattered_is_request.val();
         StreamSource::<XlatRequest>::link(&mut self.xlat, &mut self.ask.xlat);
         StreamSource::<Bit>::join(&mut self.ask.due, &mut self.collect.due);
         StreamSink::<XlatResponse>::link(&mut self.answer, &mut self.collect.answer);
@@ -140,7 +161,7 @@ impl<const D: usize, const QPS: usize> Logic for Place<D, QPS> {
         self.failures.look.next = self.judge.look.val();
         self.judge.failure.next = self.failures.found.val();
         self.failures.mark.next = self.judge.marks.val();
-        self.failures.cause.next = self.judge.cause.val();
+        self.failures.marked.next = self.judge.failure_next.val();
         self.judge.open.next = self.failures.open.val();
         StreamSink::<QpChange>::link(&mut self.change, &mut self.failures.change);
         self.refused.next = self.judge.refused.val();
@@ -156,8 +177,12 @@ impl<const D: usize, const QPS: usize> Logic for Place<D, QPS> {
         self.finish.over.next = self.carry.over.val();
         self.finish.issued.next = self.issued.val();
         StreamSource::<Task>::link(&mut self.task, &mut self.finish.task);
+        StreamSource::<Operation>::link(&mut self.operation, &mut self.finish.operation);
+        self.finish.operation_colour.next = self.operation_colour.val();
+        self.operation_enters.next = self.finish.operation_enters.val();
         StreamSource::<Done>::link(&mut self.done, &mut self.finish.done);
         StreamSource::<QpError>::link(&mut self.error, &mut self.finish.error);
+        StreamSource::<EventRecord>::link(&mut self.event, &mut self.finish.event);
         StreamSource::<Bits<24>>::link(&mut self.kick, &mut self.finish.kick);
         self.acked_write.next = self.finish.acked_write.val();
         self.acked_index.next = self.finish.acked_index.val();

@@ -20,6 +20,8 @@ pub enum Occasion {
     Flush = 2,
     /// A packet could not be sent.
     Failure = 3,
+    /// The queue pair is in error: a receive that was posted to it is given up.
+    Recall = 4,
 }
 
 /// What a [`Task`] asks for, and an [`Errand`] once it is allowed.
@@ -31,6 +33,34 @@ pub enum Answer {
     Acknowledge = 1,
     /// The data of a READ.
     Data = 2,
+    /// What an atomic found.
+    Value = 3,
+}
+
+/// Where the list is that says where payload goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// There is none: the range itself is named.
+    None = 0,
+    /// An entry of the queue pair's receive queue.
+    Receive = 1,
+    /// An entry of a shared receive queue.
+    Shared = 2,
+    /// A WQE of the queue pair's send queue.
+    Send = 3,
+}
+
+/// What an atomic does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    /// There is none.
+    None = 0,
+    /// Adds.
+    Add = 1,
+    /// Swaps if it finds what it was given to compare.
+    Swap = 2,
+    /// Came again: what it found before is told once more.
+    Replay = 3,
 }
 
 record! {
@@ -62,6 +92,90 @@ record! {
         pub timeout: Bits<5>,
         /// Requests are repeated as often.
         pub retry: Bits<3>,
+        /// As often after RNR NAKs; 7: for ever.
+        pub rnr_retry: Bits<3>,
+        /// Timer code sent with RNR NAKs.
+        pub min_rnr: Bits<5>,
+        /// READs and atomics to take from the peer.
+        pub reads_in: Bits<5>,
+        /// CQ of its receives.
+        pub receive_cq: Bits<24>,
+        /// Receives come from `srq`.
+        pub has_srq: Bit,
+        /// Shared receive queue.
+        pub srq: Bits<24>,
+    }
+}
+
+record! {
+    /// Where the rings of a queue pair are.
+    pub struct RingRow {
+        /// The queue pair exists; of a row without it nothing else counts.
+        pub exists: Bit,
+        /// A `QueuePairState`.
+        pub state: Bits<3>,
+        /// Doorbell page.
+        pub page: Bits<12>,
+        /// Protection domain.
+        pub pd: Bits<16>,
+        /// DMA address of the send queue, without its low twelve bits, which are zero.
+        pub send_base: Bits<52>,
+        /// log2 of its 64-byte units.
+        pub send_log: Bits<4>,
+        /// DMA address of the receive queue, likewise.
+        pub receive_base: Bits<52>,
+        /// log2 of its entries; 0: there is none.
+        pub receive_log: Bits<4>,
+        /// Its entries have `16 << stride` bytes.
+        pub receive_stride: Bits<3>,
+        /// Receives come from an SRQ.
+        pub has_srq: Bit,
+    }
+}
+
+record! {
+    /// A shared receive queue.
+    pub struct SharedRow {
+        /// It exists; of a row without it nothing else counts.
+        pub exists: Bit,
+        /// Doorbell page.
+        pub page: Bits<12>,
+        /// Protection domain: of its entries, whoever takes them.
+        pub pd: Bits<16>,
+        /// DMA address, without its low twelve bits, which are zero.
+        pub base: Bits<52>,
+        /// log2 of its entries.
+        pub log: Bits<4>,
+        /// Its entries have `16 << stride` bytes.
+        pub stride: Bits<3>,
+        /// An event tells when fewer entries are left, once for each new `round`; 0: none does.
+        pub limit: Bits<16>,
+        /// Counts the limits that were set.
+        pub round: Bits<8>,
+    }
+}
+
+record! {
+    /// A receive doorbell.
+    pub struct ReceiveDoorbell {
+        /// An SRQ's, else a queue pair's.
+        pub shared: Bit,
+        /// Which one.
+        pub number: Bits<24>,
+        /// The page it came through.
+        pub page: Bits<12>,
+        /// Index behind the last entry.
+        pub producer: Bits<16>,
+    }
+}
+
+record! {
+    /// Receives that are posted and not taken.
+    pub struct Stock {
+        /// How many.
+        pub count: Bits<16>,
+        /// Index of the first.
+        pub first: Bits<16>,
     }
 }
 
@@ -112,7 +226,7 @@ record! {
 }
 
 record! {
-    /// Part of a WRITE, or a READ, to be sent; the units of its WQE go with it.
+    /// A request, or part of one, to be sent; the units of its WQE go with it.
     pub struct Message {
         /// The queue pair.
         pub qpn: Bits<24>,
@@ -120,8 +234,16 @@ record! {
         pub pd: Bits<16>,
         /// Code of the path MTU.
         pub path_mtu: Bits<3>,
-        /// A READ, else a WRITE.
-        pub is_read: Bit,
+        /// A `WorkOp`: SEND, WRITE, READ or an atomic, with or without immediate data.
+        pub opcode: Bits<8>,
+        /// The receiver is to be woken.
+        pub solicited: Bit,
+        /// Immediate data, or the key to invalidate.
+        pub imm: Bits<32>,
+        /// Atomic: what to add or to swap in.
+        pub a1: Bits<64>,
+        /// Atomic: what to compare.
+        pub a2: Bits<64>,
         /// The data is in the WQE, from byte 32 on.
         pub inline: Bit,
         /// 64-byte units of the WQE, 1 to 8.
@@ -132,7 +254,7 @@ record! {
         pub length: Bits<32>,
         /// Bytes before the first packet that is to be sent, a multiple of the path MTU.
         pub skips: Bits<32>,
-        /// Packets to send, at least one; a READ has one.
+        /// Packets to send, at least one; a READ or an atomic has one.
         pub packets: Bits<24>,
         /// PSN of the first of them.
         pub psn: Bits<24>,
@@ -164,10 +286,12 @@ record! {
         pub signaled: Bit,
         /// Bytes of the message.
         pub length: Bits<32>,
-        /// READ: where the answer goes.
+        /// READ of one entry, atomic: where the answer goes.
         pub address: Bits<64>,
-        /// READ: the `L_Key` of that place.
+        /// The `L_Key` of that place.
         pub key: Bits<32>,
+        /// READ of more entries: the answer goes where its WQE says.
+        pub scatters: Bit,
     }
 }
 
@@ -186,7 +310,7 @@ record! {
     pub struct AckedRow {
         /// Messages that are over, modulo 64.
         pub tail: Bits<6>,
-        /// READs among them, modulo 32.
+        /// READs and atomics among them, modulo 32.
         pub reads: Bits<5>,
     }
 }
@@ -204,6 +328,8 @@ record! {
         pub psn: Bits<24>,
         /// Packets of the message before that PSN.
         pub skips: Bits<24>,
+        /// Not yet: the peer is not ready, and nothing is sent before the next rewind.
+        pub holds: Bit,
     }
 }
 
@@ -214,6 +340,8 @@ record! {
         pub qpn: Bits<24>,
         /// Code of the wait: 4.096 us << this; 0: for ever.
         pub timeout: Bits<5>,
+        /// It is the code of an RNR timer instead.
+        pub rests: Bit,
     }
 }
 
@@ -234,14 +362,22 @@ record! {
         pub psn: Bits<24>,
         /// BTH acknowledge request.
         pub ackreq: Bit,
-        /// RETH virtual address.
+        /// BTH solicited event.
+        pub solicited: Bit,
+        /// RETH or AtomicETH virtual address.
         pub va: Bits<64>,
-        /// RETH remote key.
+        /// RETH or AtomicETH remote key.
         pub rkey: Bits<32>,
         /// RETH DMA length.
         pub len: Bits<32>,
         /// AETH: syndrome and message sequence number.
         pub aeth: Bits<32>,
+        /// ImmDt, or IETH's key.
+        pub imm: Bits<32>,
+        /// AtomicETH swap or add data, or AtomicAckETH original data.
+        pub a1: Bits<64>,
+        /// AtomicETH compare data.
+        pub a2: Bits<64>,
         /// Bytes of payload.
         pub payload_len: Bits<13>,
         /// The payload comes as a packet on a stream of its own; the piece says nothing.
@@ -278,14 +414,22 @@ record! {
         pub psn: Bits<24>,
         /// BTH acknowledge request.
         pub ackreq: Bit,
-        /// RETH virtual address.
+        /// BTH solicited event.
+        pub solicited: Bit,
+        /// RETH or AtomicETH virtual address.
         pub va: Bits<64>,
-        /// RETH remote key.
+        /// RETH or AtomicETH remote key.
         pub rkey: Bits<32>,
         /// RETH DMA length.
         pub len: Bits<32>,
         /// AETH: syndrome and message sequence number.
         pub aeth: Bits<32>,
+        /// ImmDt, or IETH's key.
+        pub imm: Bits<32>,
+        /// AtomicETH swap or add data, or AtomicAckETH original data.
+        pub a1: Bits<64>,
+        /// AtomicETH compare data.
+        pub a2: Bits<64>,
         /// Bytes of payload.
         pub payload_len: Bits<13>,
         /// It was sent before.
@@ -315,7 +459,7 @@ record! {
     /// Something other than a packet that concerns a queue pair's unacknowledged messages.
     pub struct Nudge {
         /// An [`Occasion`], not `Packet`.
-        pub occasion: Bits<2>,
+        pub occasion: Bits<3>,
         /// The queue pair.
         pub qpn: Bits<24>,
         /// `Failure`: the message's place.
@@ -331,7 +475,7 @@ record! {
     /// A packet that is for this card, or a nudge, with what has to be known of its queue pair.
     pub struct Arrival {
         /// An [`Occasion`].
-        pub occasion: Bits<2>,
+        pub occasion: Bits<3>,
         /// The queue pair.
         pub qpn: Bits<24>,
         /// `Failure`: the message's place.
@@ -344,16 +488,24 @@ record! {
         pub op: Bits<8>,
         /// BTH acknowledge request.
         pub ackreq: Bit,
+        /// BTH solicited event.
+        pub solicited: Bit,
         /// BTH packet sequence number.
         pub psn: Bits<24>,
-        /// RETH virtual address.
+        /// RETH or AtomicETH virtual address.
         pub va: Bits<64>,
-        /// RETH remote key.
+        /// RETH or AtomicETH remote key.
         pub rkey: Bits<32>,
         /// RETH DMA length.
         pub len: Bits<32>,
         /// AETH: syndrome and message sequence number.
         pub aeth: Bits<32>,
+        /// ImmDt, or IETH's key.
+        pub imm: Bits<32>,
+        /// AtomicETH swap or add data, or AtomicAckETH original data.
+        pub a1: Bits<64>,
+        /// AtomicETH compare data.
+        pub a2: Bits<64>,
         /// Bytes of payload, which wait on a stream of their own.
         pub payload_len: Bits<13>,
         /// Protection domain of the queue pair.
@@ -370,6 +522,18 @@ record! {
         pub timeout: Bits<5>,
         /// Its requests are repeated as often.
         pub retry: Bits<3>,
+        /// As often after RNR NAKs; 7: for ever.
+        pub rnr_retry: Bits<3>,
+        /// Timer code of its own RNR NAKs.
+        pub min_rnr: Bits<5>,
+        /// READs and atomics it takes from the peer.
+        pub reads_in: Bits<5>,
+        /// CQ of its receives.
+        pub receive_cq: Bits<24>,
+        /// They come from `srq`.
+        pub has_srq: Bit,
+        /// Shared receive queue.
+        pub srq: Bits<24>,
         /// Colour in which its row was read.
         pub colour: Bit,
     }
@@ -406,8 +570,24 @@ record! {
         pub path_mtu: Bits<3>,
         /// Bytes on the payload stream that belong to this errand.
         pub payload_len: Bits<13>,
-        /// They go to `va`; else they are thrown away.
+        /// They go to `va`, or as `list` says; else they are thrown away.
         pub places: Bit,
+        /// The payload is `value`, eight bytes, low byte first, and does not come on the stream.
+        pub has_value: Bit,
+        /// That payload; of an atomic what it adds or swaps in.
+        pub value: Bits<64>,
+        /// A [`List`]: that of the entry or WQE `index`. A range that is refused is then the fault of this side.
+        pub list: Bits<2>,
+        /// `Shared`: the SRQ.
+        pub srq: Bits<24>,
+        /// With a list: bytes of its message before this payload.
+        pub offset: Bits<32>,
+        /// An [`Atomic`], to be applied to the eight bytes of the range; the answer comes from there.
+        pub atomic: Bits<2>,
+        /// Swap: what it compares.
+        pub compare: Bits<64>,
+        /// Its place among the queue pair's atomics.
+        pub atomic_slot: Bits<4>,
         /// First byte of the range.
         pub va: Bits<64>,
         /// `R_Key` for a request, `L_Key` for an answer.
@@ -433,15 +613,19 @@ record! {
         pub completes: Bit,
         /// Its CQ.
         pub cq: Bits<24>,
-        /// Index of its WQE.
+        /// Index of its WQE, or of its receive.
         pub index: Bits<16>,
-        /// Its `WorkOp`.
+        /// Its `WorkOp`; of a receive, what the peer posted.
         pub opcode: Bits<8>,
+        /// Immediate data, or an invalidated key.
+        pub detail: Bits<32>,
+        /// The CQE's flags, as its byte 19.
+        pub flags: Bits<8>,
         /// Its `Status`.
         pub status: Bits<8>,
         /// Detail of an error, for people.
         pub vendor: Bits<8>,
-        /// Bytes read or written.
+        /// Bytes read, written or received.
         pub length: Bits<32>,
         /// The queue pair goes into error, with `status`; without `completes` an event tells it.
         pub fails: Bit,
@@ -449,8 +633,38 @@ record! {
         pub retires: Bit,
         /// Messages that are over, modulo 64.
         pub tail: Bits<6>,
-        /// READs among them, modulo 32.
+        /// READs and atomics among them, modulo 32.
         pub reads: Bits<5>,
+        /// It was the queue pair's last receive from an SRQ: an event tells it.
+        pub last_receive: Bit,
+    }
+}
+
+record! {
+    /// An atomic that is allowed, or one that came again.
+    pub struct Operation {
+        /// The queue pair.
+        pub qpn: Bits<24>,
+        /// Its protection domain.
+        pub pd: Bits<16>,
+        /// Code of its path MTU.
+        pub path_mtu: Bits<3>,
+        /// An [`Atomic`], not `None`.
+        pub atomic: Bits<2>,
+        /// DMA address of the eight bytes, a multiple of eight.
+        pub iova: Bits<64>,
+        /// What to add or to swap in.
+        pub value: Bits<64>,
+        /// Swap: what to compare.
+        pub compare: Bits<64>,
+        /// Its place among the queue pair's atomics.
+        pub slot: Bits<4>,
+        /// PSN of the answer.
+        pub psn: Bits<24>,
+        /// Messages completed, this one included.
+        pub msn: Bits<24>,
+        /// Colour it was allowed in.
+        pub colour: Bit,
     }
 }
 
@@ -477,7 +691,9 @@ record! {
         pub key: Bits<32>,
         /// `Data`: bytes.
         pub length: Bits<32>,
-        /// `Data`: for the first time, so that it acknowledges all before it.
+        /// `Value`: what the atomic found.
+        pub value: Bits<64>,
+        /// `Data`, `Value`: for the first time, so that it acknowledges all before it.
         pub fresh: Bit,
         /// Writes to host memory that have to be visible first.
         pub ticket: Bits<16>,

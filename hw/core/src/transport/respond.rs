@@ -1,6 +1,7 @@
-//! Answers to the peers: acknowledgements, the data of READs, congestion notifications.
+//! Answers to the peers: acknowledgements, the data of READs, what atomics found, congestion notifications.
 
 pub mod choose;
+pub mod count;
 pub mod model;
 pub mod note;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::Status;
 
 use choose::Choose;
+use count::Count;
 use note::Note;
 use rows::{AnswerRow, Rows};
 use serve::{BURST, Serve};
@@ -36,33 +38,35 @@ block! {
     /// ```text
     ///   task, notice, failure, change ─┐            ┌ Note ──┬─ Rows ── error
     ///                                  ├─ Choose ───┤        │   │
-    ///       ┌─ line of queue pairs ────┘            └ Serve ─┴───┴── FIFO ─ step
+    ///       ┌─ line of queue pairs ────┘            └ Serve ─┴───┼── FIFO ─ step
+    ///       │                                           │        └─ Count ─ answered
     ///       └───────────────────────────────────────────┘
     /// ```
     ///
     /// Whoever brings tasks must never wait for packets to leave, or two cards could wait for each other. So a task
-    /// only leaves a note: one acknowledgement a queue pair, which a newer one replaces, and 16 READs; what has no room is
-    /// dropped, and the peer asks again. Queue pairs that owe something stand in line, each once, and a visit sends
-    /// a notification, or up to four packets of a READ, or the acknowledgement. READs are answered in the order of
-    /// their tasks, and an acknowledgement behind the READs before it.
+    /// only leaves a note: one acknowledgement a queue pair, which a newer one replaces, and 16 READs and atomics; what has no
+    /// room is dropped, and the peer asks again. Queue pairs that owe something stand in line, each once, and a visit sends
+    /// a notification, or up to four packets of a READ, or the value of an atomic, or the acknowledgement. READs and atomics
+    /// are answered in the order of their tasks, and an acknowledgement behind those before it.
     ///
     /// - **Ports** `task`: what is owed. `notice`: a congestion notification is due. `failure`: the data of a READ could not be had;
     ///   failures of requests are taken and forgotten. `change`: a queue pair stops, or begins anew. `done`: host writes visible so
-    ///   far, counted in tickets; a READ waits for its own. `pause`: no visit begins. `step`: packets. `colour`, `enters`: a step
+    ///   far, counted in tickets; a READ waits for its own, an atomic for none. `pause`: no visit begins. `step`: packets. `colour`, `enters`: a step
     ///   takes this colour, in the cycle of `enters`. `error`: a queue pair has failed. High for a cycle each: `cnps_sent`;
-    ///   `data_dropped`: a READ had no room. `ready`: the rows are scrubbed. `busy`: something is owed, and `pause` does not hold it, or something is under way or not taken.
-    /// - **Latency** from `task` to `step.valid` 8 cycles when idle, 9 for data. **Rate** 3 cycles a task, notice, change, and
-    ///   visit; a visit with n packets of a READ, and a failure, 3 + n and 4. One queue pair alone sends a READ of one
-    ///   packet in 6 cycles, and of longer ones 4 packets in 9.
+    ///   `data_dropped`: a READ or atomic had no room. `answered_write`, `answered_index`, `answered`: news of a queue pair: READs and atomics with
+    ///   `fresh`, modulo 32, that are answered whole, or dropped, or given up. `ready`: the rows are scrubbed. `busy`: something is owed, and `pause` does not hold it, or something is under way or not taken.
+    /// - **Latency** from `task` to `step.valid` 8 cycles when idle, 9 for data and values. **Rate** 3 cycles a task, notice, change, and
+    ///   visit; a visit with n packets of a READ or an atomic, and a failure, 3 + n and 4. One queue pair alone sends a READ of one
+    ///   packet, or a value, in 6 cycles, and of longer ones 4 packets in 9. `answered` comes 1 cycle behind its operation.
     /// - **Order** the five kinds of operation take turns; so each input moves within 20 cycles, whatever `step` does.
-    /// - **Refusals** a NAK other than for a gap is replaced by nothing but a failure. A queue pair that `stops`, or has a `failure`,
+    /// - **Refusals** a NAK other than for a gap is replaced by nothing but a failure; one that says `not ready` is none of them. A queue pair that `stops`, or has a `failure`,
     ///   owes nothing but a NAK from then on, until it `resets`. The first failure gives a NAK, remote operational
     ///   error, and an `error`; those behind it nothing.
     /// - **Backpressure** 8 steps wait; a visit sends when 4 have room, and otherwise only notes which tickets are done.
     ///   16 errors wait, and further ones are lost: the NAK tells the peer.
-    /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; operations wait.
+    /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low, and tells each; operations wait.
     /// - **Limits** `QPS` from 1 to 15, `RING` is `QPS + 4`. Queue pairs beyond the table share the rows of those below. The code
-    ///   of the path MTU is 1 to 5. A ticket is at most 32,767 ahead of `done`, those of a queue pair do not fall, and from one visit
+    ///   of the path MTU is 1 to 5. The ticket of a READ is at most 32,767 ahead of `done`, those of a queue pair do not fall, and from one visit
     ///   to the next, which are at most `20 * 2^QPS` cycles apart unless `pause` is high, fewer than 32,768 are
     ///   done; with `QPS` up to 10 no more could be.
     pub struct Respond<const QPS: usize, const RING: usize> {
@@ -79,6 +83,9 @@ block! {
         pub enters: Signal<Out, Bit>,
         pub cnps_sent: Signal<Out, Bit>,
         pub data_dropped: Signal<Out, Bit>,
+        pub answered_write: Signal<Out, Bit>,
+        pub answered_index: Signal<Out, Bits<QPS>>,
+        pub answered: Signal<Out, Bits<5>>,
         pub error: StreamSource<QpError>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
@@ -86,6 +93,7 @@ block! {
         rows: Rows<QPS, RING>,
         note: Note,
         serve: Serve<QPS>,
+        count: Count<QPS>,
         line: BlockFifo<Bits<QPS>, QPS>,
         steps: Fifo<TxStep, STEPS_LOG>,
         errors: Fifo<QpError, ERRORS_LOG>,
@@ -106,7 +114,7 @@ block! {
 impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, choose, rows, note, serve, line, steps, errors);
+        clock!(self, clock, choose, rows, note, serve, count, line, steps, errors);
         dff_setup!(self, clock, was_cnp, was_dropped, is_paused);
         self.choose.reset.next = self.reset.val();
         self.line.reset.next = self.reset.val();
@@ -167,6 +175,18 @@ impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
         self.rows.enters.next = self.ends.val() & self.note.enters.val();
         self.rows.entered.next = self.note.entered.val();
         self.rows.scrubs.next = self.choose.scrubs.val();
+        self.count.begins.next = self.choose.begins.val();
+        self.count.index.next = self.choose.index.val();
+        self.count.ends.next = self.ends.val();
+        self.count.comes.next = self.note.comes.val();
+        self.count.drops.next = !self.note.enters.val();
+        self.count.goes.next = self.visits.val() & self.serve.finishes.val();
+        self.count.forgets.next = self.note.forgets.val();
+        self.count.resets.next = self.note.resets.val();
+        self.count.scrubs.next = self.choose.scrubs.val();
+        self.answered_write.next = self.count.answered_write.val();
+        self.answered_index.next = self.count.answered_index.val();
+        self.answered.next = self.count.answered.val();
         // Each queue pair is in line once, so there is always a place.
         self.line.sink.valid.next = self.ends.val() & self.queues.val();
         self.line.sink.payload.next = self.choose.index.val();

@@ -1,5 +1,6 @@
 //! Segment: messages become packets of one path MTU, and packets the pieces of memory they are made of.
 
+pub mod codes;
 pub mod data;
 pub mod intake;
 pub mod model;
@@ -43,12 +44,14 @@ block! {
     ///   units ─ FIFO ───────────────────┘ └─── Data ─────────────── inline
     /// ```
     ///
-    /// A WRITE gives `packets` packets of the path MTU from byte `skips` on, the last of the message as long as what is
-    /// left. A packet has one step for each piece of memory it is made of, at most 16; one without payload, or with inline
-    /// data, has one step without a piece. Its op-code and its RETH follow from its place in the whole message. The last
-    /// packet of the visit asks for an acknowledgement, and frees. A READ is one request for the bytes from `skips` on.
+    /// A SEND or WRITE gives `packets` packets of the path MTU from byte `skips` on, the last of the message as long as what
+    /// is left. A packet has one step for each piece of memory it is made of, at most 16; one without payload, or with inline
+    /// data, has one step without a piece. Its op-code and its headers follow from its place in the whole message, as
+    /// [`Codes`](codes::Codes) has them: a WRITE's first packet has a RETH, the last of any may have immediate data or a key to
+    /// invalidate, and wakes the receiver if the message takes a receive and is `solicited`. The last packet of the visit asks
+    /// for an acknowledgement, and frees. A READ is one request for the bytes from `skips` on, an atomic one with its operands.
     ///
-    /// - **Ports** `message`: what is to be sent; `units`: those of its WQE, a READ's among them; `step`: see above;
+    /// - **Ports** `message`: what is to be sent; `units`: those of its WQE, whatever it is; `step`: see above;
     ///   `inline`: for each packet with inline data, that packet; `busy`: something is inside.
     /// - **Latency** 5 cycles from `message` and its first unit to the first step, and 1 more for each entry that is passed
     ///   over; 4 to a step without a piece, and to the first beat of `inline`.
@@ -60,7 +63,7 @@ block! {
     ///   32 beats or 4 packets wait. No combinational path from port to port.
     /// - **Reset** forgets everything; the next unit is the first of a WQE.
     /// - **Limits** `D` is 64 or 512, the code of the path MTU 1 to 5. `skips` is a multiple of it and less than `length`, or
-    ///   both are 0. A WRITE that is not inline has entries with exactly `length` bytes, an inline one fits its units, as
+    ///   both are 0. A SEND or WRITE that is not inline has entries with exactly `length` bytes, an inline one fits its units, as
     ///   [`Check`](crate::host::check::Check) and [`Parse`](crate::host::parse::Parse) make sure; for bytes that are missing,
     ///   Segment waits for ever. A message ends with its last byte, whatever it says of packets.
     pub struct Segment<const D: usize> {

@@ -1,23 +1,30 @@
 //! The responder's order: is a request the next one, an old one, or one too many, and may it be carried out?
 
 pub mod advance;
+pub mod classify;
 pub mod commission;
 pub mod decide;
+pub mod fit;
+pub mod judge;
 pub mod measure;
 pub mod model;
+pub mod receipt;
+pub mod reply;
 #[cfg(test)]
 mod rig;
+pub mod standing;
 #[cfg(test)]
 mod tests;
 
 use rust_hdl::prelude::*;
 
-use advance::Advance;
-use commission::Commission;
-use decide::Decide;
-use measure::{Measure, Measured, Standing};
+use classify::{Classify, Kind};
+use fit::{Fit, Fitting};
+use judge::Judge;
+use measure::{Measure, Measured};
+use standing::Standing;
 
-use super::records::{Arrival, Errand};
+use super::records::{Arrival, Errand, Stock};
 use crate::host::work::QpChange;
 use crate::prim::fifo::Fifo;
 use crate::prim::ram::BlockRam;
@@ -28,43 +35,69 @@ block! {
     /// Judges the requests of the peers of `2^QPS` queue pairs, one at a time.
     ///
     /// ```text
-    ///   arrival ─┬─ rows ─ Measure ─▮─ Decide ─┬─ Commission ─ FIFO ─ errand
-    ///   change ──┘   └─────────────────────────┴─ Advance ─ rows
+    ///   arrival ─┬─ rows ───────────────┬─ Classify, Fitting, Measure ─▮─ Judge ─┬─ FIFO ─ errand
+    ///   change ──┘                      │                                        ├─ rows
+    ///   look, counts ─ stock, answered, finished                                 └─ take
     /// ```
     ///
-    /// 1. The next request is carried out when it keeps the rules: its place in its message, the queue pair's right, its length.
-    ///    Key and bounds are for whoever carries out the errand. Otherwise it is refused as invalid, and what follows of the
-    ///    queue pair is thrown away until it resets. SEND, immediate data and atomics are not spoken, and refused.
-    /// 2. A WRITE that has been there before is acknowledged again, with the last PSN before the next. A READ that has been
-    ///    there is carried out again when all its answer lies before the next PSN, and it keeps the rules; what else
-    ///    comes again is thrown away.
-    /// 3. A request behind a gap is thrown away; the first of them is answered with a NAK.
+    /// 1. The next request is judged in this order; the first that holds decides.
+    ///    - It breaks a rule (its place in its message, the queue pair's right, its length, the address of an atomic), or it is a
+    ///      SEND that ends a key, which is not spoken: it is refused as invalid, and what follows of the queue pair is
+    ///      thrown away until it resets. Key and bounds are for whoever carries out the errand.
+    ///    - It is a READ or an atomic beyond `reads_in` that are not answered: likewise.
+    ///    - It is no atomic, and atomics of its queue pair are not finished: it is thrown away, and the peer is told to send
+    ///      again from there, each time it comes. So what follows an atomic takes effect after it, and nobody waits.
+    ///    - It needs a receive (the beginning of a SEND, the end of a WRITE with immediate data), and there is none: it is
+    ///      thrown away, and the peer is told to send again later.
+    ///    - It is carried out.
+    /// 2. What has been there before is thrown away while atomics are not finished. Otherwise a SEND or WRITE is acknowledged
+    ///    again, with the last PSN before the next. A READ is carried out again when all its answer lies before the next
+    ///    PSN, and it keeps the rules. An atomic is answered again by whoever knows what it found.
+    /// 3. A request behind a gap is thrown away; the first of them is answered with a NAK, unless the peer was told to send
+    ///    again from there before.
+    /// 4. A recall gives up one receive: that of a SEND that has not ended, or else the next there is; of an SRQ only the
+    ///    former, and the first recall tells that no more come back. No request is carried out afterwards.
     ///
-    /// - **Ports** `arrival`: requests that are for this card; `change`: a queue pair that resets is forgotten. `errand`: one for each
-    ///   arrival, in order, with `ends`. `duplicates`, `naks`: a pulse for each request that came again, for each negative
-    ///   answer. `ready`: the rows are scrubbed. `busy`: they are not, or something is under way or waits in the FIFO.
-    /// - **Latency** 3 cycles from `arrival` to `errand`. **Rate** an arrival every 3 cycles.
+    /// - **Ports** `arrival`: requests that are for this card, and recalls; `change`: a queue pair that resets is forgotten.
+    ///   `look_*`: which receives are asked for, an SRQ's or the queue pair's own; `stock`: what there is of them, from the
+    ///   cycle behind the look to the next; `take`: high for a cycle, one of the last look is taken, and no later look finds it.
+    ///   `counts_*`: whose counts are asked for; `answered`, `finished`: READs and atomics of the peer that were answered or
+    ///   dropped, and atomics that are done, both modulo 32, at the same time as `stock`. `errand`: one for each arrival, in order,
+    ///   with `ends`. `duplicates`, `naks`, `rnr_naks`: a pulse for each request that came again, for each refusal or
+    ///   gap that is told, for each request without a receive. `ready`: the rows are scrubbed. `busy`: they are not, or
+    ///   something is under way or waits in the FIFO.
+    /// - **Latency** 3 cycles from `arrival` to `errand`; 2 to `take`. **Rate** an arrival every 3 cycles.
     /// - **Order** changes before arrivals: each is one command of the host.
-    /// - **Backpressure** 4 errands wait, then `arrival` does; `change` waits for nobody. No combinational path from
-    ///   port to port.
+    /// - **Backpressure** 4 errands wait, then `arrival` does; `change` waits for nobody. `look_*` and `counts_*` follow
+    ///   `arrival` and `change` combinationally, to save a cycle; no other path leads from port to port.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; arrivals and changes wait.
     /// - **Limits** `QPS` from 1 to 24; `arrival` and `change` name queue pairs in the table. The path MTU has a code from 1
-    ///   to 5. How many READs the peer has open is not counted: who answers them may drop one.
+    ///   to 5. The counts begin at zero when a queue pair resets.
     pub struct Sequence<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub arrival: StreamSink<Arrival>,
         pub change: StreamSink<QpChange>,
+        pub look_enable: Signal<Out, Bit>,
+        pub look_shared: Signal<Out, Bit>,
+        pub look_number: Signal<Out, Bits<24>>,
+        pub stock: Signal<In, Stock>,
+        pub take: Signal<Out, Bit>,
+        pub counts_enable: Signal<Out, Bit>,
+        pub counts_index: Signal<Out, Bits<QPS>>,
+        pub answered: Signal<In, Bits<5>>,
+        pub finished: Signal<In, Bits<5>>,
         pub errand: StreamSource<Errand>,
         pub duplicates: Signal<Out, Bit>,
         pub naks: Signal<Out, Bit>,
+        pub rnr_naks: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         rows: BlockRam<Standing, QPS>,
+        classify: Classify,
+        fitting: Fitting,
         measure: Measure,
-        decide: Decide,
-        advance: Advance,
-        commission: Commission,
+        judge: Judge,
         errands: Fifo<Errand, 2>,
         is_scrubbing: Reg<Bit>,
         /// The row is there.
@@ -74,10 +107,14 @@ block! {
         is_change: Reg<Bit>,
         /// Of the operation; after reset the row to be cleared.
         queue_pair: Reg<Bits<QPS>>,
+        kind: Reg<Kind>,
+        fit: Reg<Fit>,
         measured: Reg<Measured>,
         was_duplicate: Reg<Bit>,
         was_negative: Reg<Bit>,
+        was_not_ready: Reg<Bit>,
         starts: Signal<Local, Bit>,
+        asks: Signal<Local, Bit>,
         chosen: Signal<Local, Bits<QPS>>,
         judges: Signal<Local, Bit>,
         forgets: Signal<Local, Bit>,
@@ -90,8 +127,8 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, rows, errands);
-        dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, queue_pair, measured);
-        dff_setup!(self, clock, was_duplicate, was_negative);
+        dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, queue_pair);
+        dff_setup!(self, clock, kind, fit, measured, was_duplicate, was_negative, was_not_ready);
         self.errands.reset.next = self.reset.val();
 
         // Choose. An input moves when it has been acted on, so its payload is there all the while.
@@ -111,10 +148,28 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.is_acting.d.next = self.is_looking.q.val();
         self.rows.read_enable.next = self.starts.val();
         self.rows.read_address.next = self.chosen.val();
+        self.asks.next = self.starts.val() & !self.change.valid.val();
+        self.look_enable.next = self.asks.val();
+        self.look_shared.next = self.arrival.payload.val().has_srq;
+        self.look_number.next = self.arrival.payload.val().qpn;
+        if self.arrival.payload.val().has_srq {
+            self.look_number.next = self.arrival.payload.val().srq;
+        }
+        self.counts_enable.next = self.asks.val();
+        self.counts_index.next = self.chosen.val();
 
         // Look.
+        self.classify.arrival.next = self.arrival.payload.val();
+        self.kind.d.next = self.classify.kind.val();
+        self.fitting.arrival.next = self.arrival.payload.val();
+        self.fitting.kind.next = self.classify.kind.val();
+        self.fitting.standing.next = self.rows.read_data.val();
+        self.fit.d.next = self.fitting.fit.val();
         self.measure.arrival.next = self.arrival.payload.val();
         self.measure.standing.next = self.rows.read_data.val();
+        self.measure.stock.next = self.stock.val();
+        self.measure.answered.next = self.answered.val();
+        self.measure.finished.next = self.finished.val();
         self.measured.d.next = self.measure.measured.val();
 
         // Act.
@@ -123,30 +178,28 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.change.ready.next = self.is_acting.q.val() & self.is_change.q.val();
         self.forgets.next =
             self.is_acting.q.val() & self.is_change.q.val() & self.change.payload.val().resets;
-        self.decide.measured.next = self.measured.q.val();
-        self.decide.standing.next = self.rows.read_data.val();
-        self.advance.arrival.next = self.arrival.payload.val();
-        self.advance.measured.next = self.measured.q.val();
-        self.advance.verdict.next = self.decide.verdict.val();
-        self.advance.standing.next = self.rows.read_data.val();
-        self.commission.arrival.next = self.arrival.payload.val();
-        self.commission.measured.next = self.measured.q.val();
-        self.commission.verdict.next = self.decide.verdict.val();
-        self.commission.standing.next = self.rows.read_data.val();
+        self.judge.arrival.next = self.arrival.payload.val();
+        self.judge.kind.next = self.kind.q.val();
+        self.judge.fit.next = self.fit.q.val();
+        self.judge.measured.next = self.measured.q.val();
+        self.judge.standing.next = self.rows.read_data.val();
+        self.take.next = self.judges.val() & self.judge.verdict.val().takes;
         self.errands.sink.valid.next = self.judges.val();
-        self.errands.sink.payload.next = self.commission.errand.val();
+        self.errands.sink.payload.next = self.judge.errand.val();
         StreamSource::<Errand>::link(&mut self.errand, &mut self.errands.source);
-        self.was_duplicate.d.next = self.judges.val() & self.decide.verdict.val().is_duplicate;
+        self.was_duplicate.d.next = self.judges.val() & self.judge.verdict.val().is_duplicate;
         self.was_negative.d.next =
-            self.judges.val() & (self.decide.verdict.val().refuses | self.decide.verdict.val().tells_gap);
+            self.judges.val() & (self.judge.verdict.val().refuses | self.judge.verdict.val().tells_gap);
         self.duplicates.next = self.was_duplicate.q.val();
         self.naks.next = self.was_negative.q.val();
+        self.was_not_ready.d.next = self.judges.val() & self.judge.verdict.val().rests;
+        self.rnr_naks.next = self.was_not_ready.q.val();
 
         self.rows.write_enable.next = self.is_scrubbing.q.val() | self.judges.val() | self.forgets.val();
         self.rows.write_address.next = self.queue_pair.q.val();
         self.rows.write_data.next = self.nothing.val();
         if self.judges.val() {
-            self.rows.write_data.next = self.advance.changed.val();
+            self.rows.write_data.next = self.judge.changed.val();
         }
         if self.is_scrubbing.q.val() {
             self.queue_pair.d.next = self.queue_pair.q.val() + 1;
@@ -164,6 +217,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
             self.queue_pair.d.next = 0.into();
             self.was_duplicate.d.next = false;
             self.was_negative.d.next = false;
+            self.was_not_ready.d.next = false;
         }
     }
 }

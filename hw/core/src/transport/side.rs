@@ -3,16 +3,19 @@
 use rust_hdl::prelude::*;
 
 use super::admit::Admit;
+use super::atomics::Atomics;
 use super::complete::Complete;
 use super::fetch::{self, Fetch};
 use super::lookup::Lookup;
 use super::over::Over;
 use super::place::Place;
+use super::receives::Receives;
 use super::records::{
-    Alarm, Arrival, Errand, Message, Nudge, Occasion, Order, PathRow, PeerRow, Progress, Rewind, Sent,
-    SentRow, Task, TxPacket, TxStep,
+    Alarm, Arrival, Errand, Message, Nudge, Occasion, Operation, Order, PathRow, PeerRow, Progress,
+    ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Task, TxPacket, TxStep,
 };
 use super::respond::Respond;
+use super::scatter::Scatter;
 use super::segment::Segment;
 use super::sequence::Sequence;
 use super::template::Template;
@@ -20,7 +23,8 @@ use super::timers::Timers;
 use crate::constant::number;
 use crate::head::Head;
 use crate::host::dma_read::{ReadCommand, ReadData};
-use crate::host::work::{Done, HostWrite, QpChange, QpError, Work};
+use crate::host::work::{Done, EventRecord, HostWrite, QpChange, QpError, Unit, Work};
+use crate::host::writes::Writes;
 use crate::prim::all::All;
 use crate::prim::arbiter::Arbiter;
 use crate::prim::block_fifo::BlockFifo;
@@ -40,19 +44,22 @@ block! {
     ///   work ─ Admit ─ Segment ─┐
     ///            │ rewind       Fetch ─ Template ─ tx_head, tx_payload
     ///   rx_head ─ Lookup ─┬─ Complete ─┐ Respond ┘
-    ///                     └─ Sequence ─ Place ─ task ┘
-    ///   rx_payload ────────────────────┘ └─ write, done
+    ///                     └─ Sequence ─ Scatter ─ Place ─┴─ Atomics
+    ///   doorbell ─ Receives ─┘                   │ └─ write, done
+    ///   rx_payload ──────────────────────────────┘
     /// ```
     ///
     /// - **Ports** `work`, `units`: checked work; `local`, `local_units`: what of it the copy engine carries out; `finished`: it has
-    ///   finished one; `progress`, `kick`: to the scheduler. `change`: queue pairs that change. `peer_*`, `path_*`, `address*`, `mac`:
-    ///   tables. `rx_*`, `tx_*`: the front ends. `xlat`, `answer`: the MMU, as clients 3 and 4. `read*`: payload of packets;
-    ///   `write*`: payload that arrived; `issued`, `visible`: the writer's tickets. `done`, `error`: completions, and queue pairs that
-    ///   fail. `drain`, `drained`: packets either way that were under way are through. `pause`: forget packets, and answer
+    ///   finished one; `progress`, `kick`: to the scheduler. `change`: queue pairs that change. `peer_*`, `path_*`, `ring_*`, `shared_*`, `address*`, `mac`:
+    ///   tables; `shared_change`: an SRQ begins anew. `doorbell`: of receive queues. `rx_*`, `tx_*`: the front ends. `xlat`, `answer`: the MMU, as clients 3 and 4. `read*`: payload of packets; `list_*`: entries of receive
+    ///   queues and WQEs; `word*`: what atomics find;
+    ///   `write*`: payload that arrived; `taken`, `taken_write`: a command of anybody that the
+    ///   writer takes in this cycle; `issued`, `visible`: its tickets. `done`, `error`, `event`: completions, queue pairs that
+    ///   fail, limits of SRQs and their last receives. `drain`, `drained`: packets either way that were under way are through. `pause`: forget packets, and answer
     ///   nothing. `time`, `wake`: as in [`Timers`]. Pulses for counters. `ready`, `busy`; `moves`: something moved, or works in silence.
     /// - **Latency, rate, back-pressure** those of the parts.
     /// - **Reset** forgets all connections' state; tables are scrubbed, a row a cycle.
-    pub struct Transport<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, const LOG: usize> {
+    pub struct Transport<const D: usize, const QPS: usize, const SRQS: usize, const OUT: usize, const RING: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub work: StreamSink<Work>,
@@ -63,6 +70,14 @@ block! {
         pub progress: StreamSource<Progress>,
         pub kick: StreamSource<Bits<24>>,
         pub change: StreamSink<QpChange>,
+        pub doorbell: StreamSink<ReceiveDoorbell>,
+        pub shared_change: StreamSink<Bits<24>>,
+        pub ring_enable: [Signal<Out, Bit>; 2],
+        pub ring_index: [Signal<Out, Bits<24>>; 2],
+        pub ring: [Signal<In, RingRow>; 2],
+        pub shared_enable: [Signal<Out, Bit>; 2],
+        pub shared_index: [Signal<Out, Bits<24>>; 2],
+        pub shared: [Signal<In, SharedRow>; 2],
         pub peer_enable: Signal<Out, Bit>,
         pub peer_index: Signal<Out, Bits<24>>,
         pub peer: Signal<In, PeerRow>,
@@ -80,12 +95,19 @@ block! {
         pub answer: StreamSink<XlatResponse>,
         pub read: StreamSource<ReadCommand>,
         pub read_data: StreamSink<ReadData<D>>,
+        pub list_read: StreamSource<ReadCommand>,
+        pub list_units: StreamSink<Unit>,
+        pub word: StreamSource<ReadCommand>,
+        pub word_data: StreamSink<ReadData<D>>,
         pub write: StreamSource<HostWrite>,
         pub write_data: StreamSource<Beat<D>>,
+        pub taken: Signal<In, Bit>,
+        pub taken_write: Signal<In, HostWrite>,
         pub issued: Signal<In, Bits<16>>,
         pub visible: Signal<In, Bits<16>>,
         pub done: StreamSource<Done>,
         pub error: StreamSource<QpError>,
+        pub event: StreamSource<EventRecord>,
         pub drain: Signal<In, Bit>,
         pub drained: Signal<Out, Bit>,
         pub pause: Signal<In, Bit>,
@@ -94,11 +116,14 @@ block! {
         pub retransmitted: Signal<Out, Bit>,
         pub timeouts: Signal<Out, Bit>,
         pub naks: [Signal<Out, Bit>; 3],
+        pub rnr_naks: Signal<Out, Bit>,
         pub duplicates: Signal<Out, Bit>,
         pub reads_waiting: Signal<Out, Bit>,
         pub cnps_sent: Signal<Out, Bit>,
         pub cnps_received: Signal<Out, Bit>,
         pub unwanted: Signal<Out, Bit>,
+        pub wrong_page: Signal<Out, Bit>,
+        pub bad_doorbell: Signal<Out, Bit>,
         pub answers_dropped: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
@@ -112,6 +137,15 @@ block! {
         complete: Complete<QPS, OUT>,
         place: Place<D, QPS>,
         respond: Respond<QPS, RING>,
+        receives: Receives<QPS, SRQS>,
+        scatter: Scatter,
+        atomics: Atomics<D, QPS, RING>,
+        /// READs and atomics answered, and atomics done, of each queue pair.
+        answered: BlockRam<Bits<5>, QPS>,
+        applied: BlockRam<Bits<5>, QPS>,
+        writes: Writes<D>,
+        tasks: Arbiter<Task, 2>,
+        events: Arbiter<EventRecord, 2>,
         timers: Timers<QPS>,
         /// Messages on their way, twice: for the requester and for whoever takes the answers.
         sent: [BlockRam<Sent, OUT>; 2],
@@ -122,28 +156,37 @@ block! {
         requests: Fifo<Arrival, 2>,
         responses: Fifo<Arrival, 2>,
         orders: Fifo<Order, 4>,
-        nudges: Arbiter<Nudge, 3>,
+        nudges: Arbiter<Nudge, 4>,
         asks: Arbiter<XlatRequest, 2>,
         /// One of each queue pair at most: a queue pair that fails here fails once.
         placed_errors: BlockFifo<QpError, QPS>,
-        errors: Arbiter<QpError, 2>,
+        errors: Arbiter<QpError, 3>,
         rx_colours: Colours<8>,
         request_colours: Colours<8>,
         response_colours: Colours<8>,
+        atomic_colours: Colours<8>,
         drains: All<3>,
         sending: Fork<QpChange>,
         receiving: Fork<QpChange>,
         judging: Fork<QpChange>,
         answering: Fork<QpChange>,
         placing: Fork<QpChange>,
+        taking: Fork<QpChange>,
+        applying: Fork<QpChange>,
         is_for_fetch: Signal<Local, Bit>,
         fetch_client: Constant<Bits<3>> = number(fetch::CLIENT),
-        failure: Constant<Bits<2>> = number(Occasion::Failure as u64),
+        failure: Constant<Bits<3>> = number(Occasion::Failure as u64),
     }
 }
 
-impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, const LOG: usize>
-    Transport<D, QPS, OUT, RING, LOG>
+impl<
+    const D: usize,
+    const QPS: usize,
+    const SRQS: usize,
+    const OUT: usize,
+    const RING: usize,
+    const LOG: usize,
+> Transport<D, QPS, SRQS, OUT, RING, LOG>
 {
     /// For a card with this core clock.
     #[must_use]
@@ -152,8 +195,14 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
     }
 }
 
-impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, const LOG: usize> Logic
-    for Transport<D, QPS, OUT, RING, LOG>
+impl<
+    const D: usize,
+    const QPS: usize,
+    const SRQS: usize,
+    const OUT: usize,
+    const RING: usize,
+    const LOG: usize,
+> Logic for Transport<D, QPS, SRQS, OUT, RING, LOG>
 {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
@@ -174,8 +223,9 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
             placed_errors,
             errors
         );
-        clock!(self, clock, rx_colours, request_colours, response_colours, drains);
-        clock!(self, clock, sending, receiving, judging, answering, placing);
+        clock!(self, clock, rx_colours, request_colours, response_colours, atomic_colours, drains);
+        clock!(self, clock, sending, receiving, judging, answering, placing, taking, applying);
+        clock!(self, clock, receives, scatter, atomics, answered, applied, writes, tasks, events);
         dff_setup!(self, clock, finished_count);
         self.admit.reset.next = self.reset.val();
         self.segment.reset.next = self.reset.val();
@@ -203,6 +253,15 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
         self.judging.reset.next = self.reset.val();
         self.answering.reset.next = self.reset.val();
         self.placing.reset.next = self.reset.val();
+        self.taking.reset.next = self.reset.val();
+        self.applying.reset.next = self.reset.val();
+        self.atomic_colours.reset.next = self.reset.val();
+        self.receives.reset.next = self.reset.val();
+        self.scatter.reset.next = self.reset.val();
+        self.atomics.reset.next = self.reset.val();
+        self.writes.reset.next = self.reset.val();
+        self.tasks.reset.next = self.reset.val();
+        self.events.reset.next = self.reset.val();
 
         // Work becomes packets.
         StreamSink::<Work>::link(&mut self.work, &mut self.admit.work);
@@ -276,6 +335,7 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
         if self.fetch.failed.payload.val().is_response {
             self.fetch.failed.ready.next = self.respond.failure.ready.val();
         }
+        StreamSource::<Nudge>::join(&mut self.receives.nudge, &mut self.nudges.sinks[3]);
         StreamSource::<Nudge>::join(&mut self.nudges.source, &mut self.lookup.nudge);
         self.lookup.pause.next = self.pause.val();
         self.peer_enable.next = self.lookup.row_enable.val();
@@ -297,18 +357,77 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
         self.timers.time.next = self.time.val();
         self.wake.next = self.timers.wake.val();
 
+        // What is posted to be received.
+        StreamSink::<ReceiveDoorbell>::link(&mut self.doorbell, &mut self.receives.doorbell);
+        StreamSink::<Bits<24>>::link(&mut self.shared_change, &mut self.receives.shared_change);
+        self.ring_enable[0].next = self.receives.ring_enable.val();
+        self.ring_index[0].next = self.receives.ring_index.val();
+        self.receives.ring.next = self.ring[0].val();
+        self.shared_enable[0].next = self.receives.shared_enable.val();
+        self.shared_index[0].next = self.receives.shared_index.val();
+        self.receives.shared.next = self.shared[0].val();
+        self.receives.look_enable.next = self.sequence.look_enable.val();
+        self.receives.look_shared.next = self.sequence.look_shared.val();
+        self.receives.look_number.next = self.sequence.look_number.val();
+        self.sequence.stock.next = self.receives.stock.val();
+        self.receives.take.next = self.sequence.take.val();
+        StreamSource::<EventRecord>::join(&mut self.receives.event, &mut self.events.sinks[0]);
+
+        // What the peer has open.
+        self.answered.read_enable.next = self.sequence.counts_enable.val();
+        self.answered.read_address.next = self.sequence.counts_index.val();
+        self.sequence.answered.next = self.answered.read_data.val();
+        self.answered.write_enable.next = self.respond.answered_write.val();
+        self.answered.write_address.next = self.respond.answered_index.val();
+        self.answered.write_data.next = self.respond.answered.val();
+        self.applied.read_enable.next = self.sequence.counts_enable.val();
+        self.applied.read_address.next = self.sequence.counts_index.val();
+        self.sequence.finished.next = self.applied.read_data.val();
+        self.applied.write_enable.next = self.atomics.finished_write.val();
+        self.applied.write_address.next = self.atomics.finished_index.val();
+        self.applied.write_data.next = self.atomics.finished.val();
+
         // Errands are carried out.
         StreamSink::<Beat<D>>::link(&mut self.rx_payload, &mut self.place.payload);
-        StreamSource::<HostWrite>::link(&mut self.write, &mut self.place.write);
-        StreamSource::<Beat<D>>::link(&mut self.write_data, &mut self.place.write_data);
+        StreamSource::<Errand>::join(&mut self.place.merged, &mut self.scatter.errand);
+        self.scatter.is_request.next = self.place.merged_is_request.val();
+        StreamSource::<Errand>::join(&mut self.scatter.piece, &mut self.place.scattered);
+        self.place.scattered_is_request.next = self.scatter.piece_is_request.val();
+        self.ring_enable[1].next = self.scatter.ring_enable.val();
+        self.ring_index[1].next = self.scatter.ring_index.val();
+        self.scatter.ring.next = self.ring[1].val();
+        self.shared_enable[1].next = self.scatter.shared_enable.val();
+        self.shared_index[1].next = self.scatter.shared_index.val();
+        self.scatter.shared.next = self.shared[1].val();
+        StreamSource::<ReadCommand>::link(&mut self.list_read, &mut self.scatter.read);
+        StreamSink::<Unit>::link(&mut self.list_units, &mut self.scatter.units);
+        StreamSource::<HostWrite>::join(&mut self.place.write, &mut self.writes.writes[0]);
+        StreamSource::<Beat<D>>::join(&mut self.place.write_data, &mut self.writes.data[0]);
+        StreamSource::<HostWrite>::join(&mut self.atomics.write, &mut self.writes.writes[1]);
+        StreamSource::<Beat<D>>::join(&mut self.atomics.write_data, &mut self.writes.data[1]);
+        StreamSource::<HostWrite>::link(&mut self.write, &mut self.writes.write);
+        StreamSource::<Beat<D>>::link(&mut self.write_data, &mut self.writes.source);
         self.place.issued.next = self.issued.val();
         StreamSource::<Done>::link(&mut self.done, &mut self.place.done);
         StreamSource::<QpError>::join(&mut self.place.error, &mut self.placed_errors.sink);
         StreamSource::<QpError>::join(&mut self.placed_errors.source, &mut self.errors.sinks[0]);
         StreamSource::<QpError>::join(&mut self.respond.error, &mut self.errors.sinks[1]);
+        StreamSource::<QpError>::join(&mut self.atomics.error, &mut self.errors.sinks[2]);
         StreamSource::<QpError>::link(&mut self.error, &mut self.errors.source);
+        StreamSource::<EventRecord>::join(&mut self.place.event, &mut self.events.sinks[1]);
+        StreamSource::<EventRecord>::link(&mut self.event, &mut self.events.source);
         StreamSource::<Bits<24>>::link(&mut self.kick, &mut self.place.kick);
-        StreamSource::<Task>::join(&mut self.place.task, &mut self.respond.task);
+        StreamSource::<Task>::join(&mut self.place.task, &mut self.tasks.sinks[0]);
+        StreamSource::<Task>::join(&mut self.atomics.task, &mut self.tasks.sinks[1]);
+        StreamSource::<Task>::join(&mut self.tasks.source, &mut self.respond.task);
+        StreamSource::<Operation>::join(&mut self.place.operation, &mut self.atomics.operation);
+        StreamSource::<ReadCommand>::link(&mut self.word, &mut self.atomics.read);
+        StreamSink::<ReadData<D>>::link(&mut self.word_data, &mut self.atomics.read_data);
+        self.atomics.foreign.next =
+            self.taken.val() & !(self.atomics.write.valid.val() & self.writes.writes[1].ready.val());
+        self.atomics.foreign_write.next = self.taken_write.val();
+        self.atomics.issued.next = self.issued.val();
+        self.atomics.visible.next = self.visible.val();
         StreamSource::<Bits<24>>::join(&mut self.lookup.notice, &mut self.respond.notice);
         self.respond.done.next = self.visible.val();
         self.respond.pause.next = self.pause.val();
@@ -330,12 +449,16 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
         StreamSource::<QpChange>::join(&mut self.sending.right, &mut self.receiving.sink);
         StreamSource::<QpChange>::join(&mut self.receiving.left, &mut self.judging.sink);
         StreamSource::<QpChange>::join(&mut self.receiving.right, &mut self.answering.sink);
-        StreamSource::<QpChange>::join(&mut self.judging.left, &mut self.sequence.change);
+        StreamSource::<QpChange>::join(&mut self.judging.left, &mut self.taking.sink);
+        StreamSource::<QpChange>::join(&mut self.taking.left, &mut self.sequence.change);
+        StreamSource::<QpChange>::join(&mut self.taking.right, &mut self.receives.change);
         StreamSource::<QpChange>::join(&mut self.judging.right, &mut self.complete.change);
         StreamSource::<QpChange>::join(&mut self.answering.left, &mut self.placing.sink);
         StreamSource::<QpChange>::join(&mut self.placing.left, &mut self.place.change);
         StreamSource::<QpChange>::join(&mut self.placing.right, &mut self.over.change);
-        StreamSource::<QpChange>::join(&mut self.answering.right, &mut self.respond.change);
+        StreamSource::<QpChange>::join(&mut self.answering.right, &mut self.applying.sink);
+        StreamSource::<QpChange>::join(&mut self.applying.left, &mut self.respond.change);
+        StreamSource::<QpChange>::join(&mut self.applying.right, &mut self.atomics.change);
 
         // What is under way, by colour.
         self.lookup.colour.next = self.rx_colours.colour.val();
@@ -360,7 +483,15 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
         self.response_colours.leaves_colour.next = self.fetch.leaves_colour[1].val();
         self.response_colours.drain.next = self.drain.val();
         self.drains.begins.next = self.drain.val();
-        self.drains.ends[0].next = self.rx_colours.drained.val();
+        // What arrived may be applied later: those under way are waited for when all that arrived before has been placed.
+        self.place.operation_colour.next = self.atomic_colours.colour.val();
+        self.atomic_colours.enters.next = self.place.operation_enters.val();
+        self.atomic_colours.enters_colour.next = self.atomic_colours.colour.val();
+        self.atomic_colours.pending.next = false;
+        self.atomic_colours.leaves.next = self.atomics.leaves.val();
+        self.atomic_colours.leaves_colour.next = self.atomics.leaves_colour.val();
+        self.atomic_colours.drain.next = self.rx_colours.drained.val();
+        self.drains.ends[0].next = self.atomic_colours.drained.val();
         self.drains.ends[1].next = self.request_colours.drained.val();
         self.drains.ends[2].next = self.response_colours.drained.val();
         self.drained.next = self.drains.ended.val();
@@ -371,7 +502,10 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
         self.naks[0].next = self.sequence.naks.val();
         self.naks[1].next = self.place.refused.val();
         self.naks[2].next = self.respond.error.valid.val() & self.errors.sinks[1].ready.val();
+        self.rnr_naks.next = self.sequence.rnr_naks.val();
         self.duplicates.next = self.sequence.duplicates.val();
+        self.wrong_page.next = self.receives.wrong_page.val();
+        self.bad_doorbell.next = self.receives.bad.val();
         self.reads_waiting.next = self.admit.reads_waiting.val();
         self.cnps_sent.next = self.respond.cnps_sent.val();
         self.cnps_received.next = self.lookup.cnp_received.val();
@@ -382,6 +516,8 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
             & self.complete.ready.val()
             & self.place.ready.val()
             & self.respond.ready.val()
+            & self.receives.ready.val()
+            & self.atomics.ready.val()
             & self.timers.ready.val();
         self.busy.next = self.admit.busy.val()
             | self.segment.busy.val()
@@ -392,6 +528,12 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
             | self.complete.busy.val()
             | self.place.busy.val()
             | self.respond.busy.val()
+            | self.receives.busy.val()
+            | self.scatter.busy.val()
+            | self.atomics.busy.val()
+            | self.writes.busy.val()
+            | self.tasks.source.valid.val()
+            | self.events.source.valid.val()
             | self.timers.busy.val()
             | self.requests.source.valid.val()
             | self.responses.source.valid.val()
@@ -407,6 +549,7 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
             | self.sequence.busy.val()
             | self.complete.busy.val()
             | self.respond.busy.val()
+            | self.receives.busy.val()
             | self.timers.busy.val()
             | self.rx_head.valid.val()
             | self.answer.valid.val()
@@ -415,8 +558,15 @@ impl<const D: usize, const QPS: usize, const OUT: usize, const RING: usize, cons
             | (self.read_data.valid.val() & self.fetch.read_data.ready.val())
             | (self.fetch.packet.valid.val() & self.template.packet.ready.val())
             | (self.fetch.payload.valid.val() & self.template.payload.ready.val())
-            | (self.place.write.valid.val() & self.write.ready.val())
-            | (self.place.write_data.valid.val() & self.write_data.ready.val())
+            | (self.writes.write.valid.val() & self.write.ready.val())
+            | (self.writes.source.valid.val() & self.write_data.ready.val())
+            | (self.scatter.read.valid.val() & self.list_read.ready.val())
+            | (self.list_units.valid.val() & self.scatter.units.ready.val())
+            | (self.atomics.read.valid.val() & self.word.ready.val())
+            | (self.word_data.valid.val() & self.atomics.read_data.ready.val())
+            | (self.place.operation.valid.val() & self.atomics.operation.ready.val())
+            | self.tasks.source.valid.val()
+            | (self.events.source.valid.val() & self.event.ready.val())
             | (self.rx_payload.valid.val() & self.place.payload.ready.val())
             | (self.place.done.valid.val() & self.done.ready.val())
             | self.place.task.valid.val()

@@ -99,7 +99,7 @@ impl<const D: usize> Logic for Template<D> {
         self.heads.sink.payload.next.sport = self.path.val().source_port;
         self.heads.sink.payload.next.udp_sum = 0.into();
         self.heads.sink.payload.next.op = self.held.q.val().op;
-        self.heads.sink.payload.next.solicited = false;
+        self.heads.sink.payload.next.solicited = self.held.q.val().solicited;
         // No other path is ever armed, and the specification calls that migrated.
         self.heads.sink.payload.next.migrated = true;
         self.heads.sink.payload.next.pad = 0.into();
@@ -115,9 +115,9 @@ impl<const D: usize> Logic for Template<D> {
         self.heads.sink.payload.next.rkey = self.held.q.val().rkey;
         self.heads.sink.payload.next.len = self.held.q.val().len;
         self.heads.sink.payload.next.aeth = self.held.q.val().aeth;
-        self.heads.sink.payload.next.imm = 0.into();
-        self.heads.sink.payload.next.a1 = 0.into();
-        self.heads.sink.payload.next.a2 = 0.into();
+        self.heads.sink.payload.next.imm = self.held.q.val().imm;
+        self.heads.sink.payload.next.a1 = self.held.q.val().a1;
+        self.heads.sink.payload.next.a2 = self.held.q.val().a2;
         self.heads.sink.payload.next.qkey = 0.into();
         self.heads.sink.payload.next.sqpn = 0.into();
         self.heads.sink.payload.next.payload_len = self.held.q.val().payload_len;

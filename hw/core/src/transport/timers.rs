@@ -5,24 +5,21 @@ pub mod model;
 pub mod scan;
 #[cfg(test)]
 mod tests;
+pub mod waits;
 
 use rust_hdl::prelude::*;
 
 use least::Least;
 use scan::Scan;
+use waits::Waits;
 
 use super::records::{Alarm, Nudge, Occasion};
-use crate::constant::{constants, number};
+use crate::constant::number;
 use crate::prim::arbiter::Arbiter;
-use crate::prim::ram::BlockRam;
+use crate::prim::ram::{BlockRam, LutRam};
 use crate::prim::reg::Reg;
 use crate::record;
 use crate::stream::{StreamSink, StreamSource};
-
-/// Unless the constructor says otherwise.
-const CLOCK_KHZ: u64 = 250_000;
-/// Codes of waits.
-const CODES: usize = 32;
 
 record! {
     /// A timer.
@@ -40,10 +37,13 @@ block! {
     /// Which row is looked at depends on `time` alone, and `wake` tells how far a simulation may skip: so nudges come in the
     /// same cycles of `time` whether it does or not.
     ///
-    /// - **Ports** `alarm`: a timer begins anew, or with code 0 ends. `time`: cycles; it may jump from one cycle to the next,
-    ///   not beyond `wake`, and only while `busy` is low and no alarm is offered. `nudge`: a timer has ended; it does not
-    ///   run any more. `wake`: no nudge comes before; all ones when no timer runs. `ready`: the rows are scrubbed. `busy`: an
-    ///   alarm or a nudge is inside.
+    /// A rest goes on to its end: alarms of its queue pair that are no rests do not count meanwhile. The one that goes with a
+    /// message may come a little behind the alarm of the NAK, because the message left before the news of it.
+    ///
+    /// - **Ports** `alarm`: a timer begins anew, or with code 0 ends; with `rests` every code begins one. `time`: cycles; it may
+    ///   jump from one cycle to the next, not beyond `wake`, and only while `busy` is low and no alarm is offered. `nudge`: a
+    ///   timer has ended; it does not run any more. `wake`: no nudge comes before; all ones when no timer runs. `ready`: the rows
+    ///   are scrubbed. `busy`: an alarm or a nudge is inside.
     /// - **Latency** 2 cycles from `alarm` to its row. A nudge comes not before the wait is over, and at most `2^(QPS+1) + 4` cycles
     ///   later. An alarm counts against a nudge that is offered more than 3 cycles after it was taken.
     /// - **Rate** an alarm per cycle, from both ends in turn; a nudge every 4 cycles.
@@ -53,7 +53,7 @@ block! {
     ///   each in which time did not jump.
     /// - **Reset** forgets all timers and scrubs a row a cycle, with `ready` low; alarms wait.
     /// - **Limits** `QPS` from 1 to 15, clocks up to 4 GHz, times below `2^63`. Queue pairs beyond the table share the rows of those
-    ///   below.
+    ///   below. A queue pair that begins anew while its timer rests is told of the end of that rest.
     pub struct Timers<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -64,7 +64,10 @@ block! {
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         turns: Arbiter<Alarm, 2>,
+        waits: Waits,
         rows: BlockRam<TimerRow, QPS>,
+        /// Which of the timers that run are rests.
+        resting: LutRam<Bit, QPS>,
         scan: Scan<QPS>,
         least: Least<QPS>,
         is_scrubbing: Reg<Bit>,
@@ -73,29 +76,21 @@ block! {
         /// An alarm, and the cycles it asks for.
         has_alarm: Reg<Bit>,
         arms: Reg<Bit>,
+        rests: Reg<Bit>,
         cycles: Reg<Bits<48>>,
         queue_pair: Reg<Bits<QPS>>,
         has_nudge: Reg<Bit>,
         nudged: Reg<Bits<QPS>>,
         sets: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
-        wait: Signal<Local, Bits<48>>,
+        clears: Signal<Local, Bit>,
+        writes: Signal<Local, Bit>,
+        place: Signal<Local, Bits<QPS>>,
         end: Signal<Local, Bits<64>>,
         deadline: Signal<Local, Bits<63>>,
-        waits: [Constant<Bits<48>>; CODES] = waits(CLOCK_KHZ),
         last: Constant<Bits<QPS>> = Constant::new(Bits::mask()),
-        timeout: Constant<Bits<2>> = number(Occasion::Timeout as u8),
+        timeout: Constant<Bits<3>> = number(Occasion::Timeout as u8),
     }
-}
-
-/// Cycles of 4.096 us, doubled as often as the code says, and none too few.
-pub(super) fn wait(clock_khz: u64, code: usize) -> u64 {
-    let cycles = ((u128::from(clock_khz) * 4096) << code).div_ceil(1_000_000);
-    u64::try_from(cycles).expect("a clock of some GHz")
-}
-
-fn waits(clock_khz: u64) -> [Constant<Bits<48>>; CODES] {
-    constants(|code| wait(clock_khz, code).into())
 }
 
 impl<const QPS: usize> Timers<QPS> {
@@ -105,15 +100,16 @@ impl<const QPS: usize> Timers<QPS> {
     /// If the clock is beyond the limits.
     #[must_use]
     pub fn new(clock_khz: u64) -> Self {
-        Self { waits: waits(clock_khz), ..Self::default() }
+        Self { waits: Waits::new(clock_khz), ..Self::default() }
     }
 }
 
 impl<const QPS: usize> Logic for Timers<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, turns, rows, scan, least);
-        dff_setup!(self, clock, is_scrubbing, row, has_alarm, arms, cycles, queue_pair, has_nudge, nudged);
+        clock!(self, clock, turns, rows, resting, scan, least);
+        dff_setup!(self, clock, is_scrubbing, row, has_alarm, arms, rests, cycles, queue_pair);
+        dff_setup!(self, clock, has_nudge, nudged);
         self.turns.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val() | self.is_scrubbing.q.val();
         self.least.reset.next = self.reset.val();
@@ -122,39 +118,43 @@ impl<const QPS: usize> Logic for Timers<QPS> {
         }
 
         // A timer that ends is written first: the alarm behind it counts.
-        self.sets.next = self.has_alarm.q.val() & !self.scan.finds.val();
+        self.resting.read_address.next = self.queue_pair.q.val();
+        self.sets.next = self.has_alarm.q.val()
+            & !self.scan.finds.val()
+            & (self.rests.q.val() | !self.resting.read_data.val());
         self.takes.next = !self.is_scrubbing.q.val() & (!self.has_alarm.q.val() | !self.scan.finds.val());
         self.turns.source.ready.next = self.takes.val();
-        self.wait.next = self.waits[0].val();
-        for i in 0..CODES {
-            if self.turns.source.payload.val().timeout.index() == i {
-                self.wait.next = self.waits[i].val();
-            }
-        }
+        self.waits.code.next = self.turns.source.payload.val().timeout;
+        self.waits.rests.next = self.turns.source.payload.val().rests;
         if self.takes.val() {
             self.has_alarm.d.next = self.turns.source.valid.val();
-            self.arms.d.next = self.turns.source.payload.val().timeout.any();
-            self.cycles.d.next = self.wait.val();
+            self.arms.d.next = self.waits.arms.val();
+            self.rests.d.next = self.turns.source.payload.val().rests;
+            self.cycles.d.next = self.waits.cycles.val();
             self.queue_pair.d.next = bit_cast::<QPS, 24>(self.turns.source.payload.val().qpn);
         }
         // Rounded up to a pair of cycles.
         self.end.next = self.time.val() + bit_cast::<64, 48>(self.cycles.q.val()) + 1;
         self.deadline.next = bit_cast::<63, 64>(self.end.val() >> 1);
 
-        self.rows.write_enable.next = self.sets.val() | self.scan.finds.val() | self.is_scrubbing.q.val();
-        self.rows.write_address.next = self.queue_pair.q.val();
-        self.rows.write_data.next.armed = self.arms.q.val();
-        self.rows.write_data.next.deadline = self.deadline.val();
+        self.clears.next = self.scan.finds.val() | self.is_scrubbing.q.val();
+        self.writes.next = self.sets.val() | self.clears.val();
+        self.place.next = self.queue_pair.q.val();
         if self.scan.finds.val() {
-            self.rows.write_address.next = self.scan.found.val();
-            self.rows.write_data.next.armed = false;
+            self.place.next = self.scan.found.val();
         }
         if self.is_scrubbing.q.val() {
-            self.rows.write_address.next = self.row.q.val();
-            self.rows.write_data.next.armed = false;
+            self.place.next = self.row.q.val();
             self.row.d.next = self.row.q.val() + 1;
             self.is_scrubbing.d.next = self.row.q.val() != self.last.val();
         }
+        self.rows.write_enable.next = self.writes.val();
+        self.rows.write_address.next = self.place.val();
+        self.rows.write_data.next.armed = self.arms.q.val() & !self.clears.val();
+        self.rows.write_data.next.deadline = self.deadline.val();
+        self.resting.write_enable.next = self.writes.val();
+        self.resting.write_address.next = self.place.val();
+        self.resting.write_data.next = self.rests.q.val() & !self.clears.val();
 
         self.rows.read_enable.next = self.scan.reads.val();
         self.rows.read_address.next = self.scan.index.val();

@@ -1,11 +1,16 @@
 //! The golden endpoint against itself over a bad wire, against recordings, and against the rules one by one.
 
+mod atomics;
 mod channel;
+mod lists;
 mod malformed;
+mod not_ready;
 mod port;
 mod protection;
 mod random;
+mod receives;
 mod recorded;
 mod requests;
 mod responses;
 mod rig;
+mod traffic;

@@ -4,15 +4,15 @@ use stroma_abi::desc::Status;
 use stroma_abi::desc::region::rights;
 use stroma_abi::wire::{Frame, Syndrome};
 
-use super::rig::{Pair, number, region, work};
+use super::rig::{Pair, list, number, region, sge, work};
 use crate::model::{Access, Denied, Memory, Operation, Region, Work};
 
 /// Posts `work` and one more behind it; both fail, the first as expected, and nothing moved at either end.
-fn is_refused(name: &str, mut pair: Pair, work: Work, status: Status, syndrome: Option<u8>) {
+fn is_refused(name: &str, mut pair: Pair, work: &Work, status: Status, syndrome: Option<u8>) {
     let content =
         |pair: &Pair| [1, 2].map(|key| [0, 1].map(|end: usize| pair.ends[end].memory.region(key).cloned()));
     let before = content(&pair);
-    pair.ends[0].post(number(0, 0), work);
+    pair.ends[0].post(number(0, 0), *work);
     pair.post(99, Operation::Write, 8);
     pair.run();
     let done: Vec<_> = std::iter::from_fn(|| pair.ends[0].poll(number(0, 0))).collect();
@@ -41,7 +41,7 @@ fn a_request_the_peers_region_does_not_allow_is_a_remote_access_error() {
         let good = work(7, operation, 700);
         let refused = |name: &str, pair: Pair, work: Work| {
             let name = format!("{operation:?}, {name}");
-            is_refused(&name, pair, work, Status::RemoteAccess, Some(0x62));
+            is_refused(&name, pair, &work, Status::RemoteAccess, Some(0x62));
         };
         refused("wrong key", Pair::simple(), Work { remote_key: 3, ..good });
         refused("before the region", Pair::simple(), Work { remote_address: 0x1fff, ..good });
@@ -66,7 +66,7 @@ fn a_request_the_queue_pair_does_not_allow_is_an_invalid_request() {
         [(Operation::Write, rights::REMOTE_WRITE), (Operation::Read, rights::REMOTE_READ)]
     {
         let pair = Pair::simple_with(|settings| settings.rights &= !right);
-        is_refused("no such right", pair, work(7, operation, 8), Status::RemoteInvalid, Some(0x61));
+        is_refused("no such right", pair, &work(7, operation, 8), Status::RemoteInvalid, Some(0x61));
     }
 }
 
@@ -74,31 +74,31 @@ fn a_request_the_queue_pair_does_not_allow_is_an_invalid_request() {
 fn a_local_region_that_does_not_allow_it_sends_nothing() {
     let good = |operation| work(7, operation, 700);
     for (name, work) in [
-        ("wrong key", Work { local_key: 5, ..good(Operation::Write) }),
-        ("READ, wrong key", Work { local_key: 5, ..good(Operation::Read) }),
-        ("beyond the region", Work { local_address: 0x1_1000 - 699, ..good(Operation::Read) }),
+        ("wrong key", Work { pieces: list(&[sge(5, 0x1000, 700)]), ..good(Operation::Write) }),
+        ("READ, wrong key", Work { pieces: list(&[sge(5, 0x1000, 700)]), ..good(Operation::Read) }),
+        ("beyond the region", Work { pieces: list(&[sge(1, 0x1_1000 - 699, 700)]), ..good(Operation::Read) }),
     ] {
-        is_refused(name, Pair::simple(), work, Status::LocalProtection, None);
+        is_refused(name, Pair::simple(), &work, Status::LocalProtection, None);
     }
     let mut pair = Pair::simple();
     change(&mut pair, 0, |region| region.rights = 0);
     is_refused(
         "READ into what may not be written",
         pair,
-        good(Operation::Read),
+        &good(Operation::Read),
         Status::LocalProtection,
         None,
     );
     let mut pair = Pair::simple();
     change(&mut pair, 0, |region| region.domain = 4);
-    is_refused("another domain", pair, good(Operation::Write), Status::LocalProtection, None);
+    is_refused("another domain", pair, &good(Operation::Write), Status::LocalProtection, None);
 }
 
 #[test]
 fn an_operation_of_no_bytes_looks_at_no_key() {
     let mut pair = Pair::simple();
     for operation in [Operation::Write, Operation::Read] {
-        let none = Work { local_key: 77, remote_key: 78, ..work(1, operation, 0) };
+        let none = Work { pieces: list(&[sge(77, 0x1000, 0)]), remote_key: 78, ..work(1, operation, 0) };
         pair.ends[0].post(number(0, 0), none);
         pair.run();
         assert_eq!(pair.ends[0].poll(number(0, 0)).unwrap().status, Status::Success);
@@ -123,7 +123,8 @@ fn a_region_that_goes_in_mid_message_stops_it_there() {
 fn an_operation_that_fails_here_waits_for_those_before_it() {
     let mut pair = Pair::simple();
     pair.post(1, Operation::Write, 5000);
-    pair.ends[0].post(number(0, 0), Work { local_key: 5, ..work(2, Operation::Write, 1) });
+    pair.ends[0]
+        .post(number(0, 0), Work { pieces: list(&[sge(5, 0x1000, 1)]), ..work(2, Operation::Write, 1) });
     pair.run();
     let done: Vec<_> = std::iter::from_fn(|| pair.ends[0].poll(number(0, 0))).collect();
     let found: Vec<_> = done.iter().map(|done| (done.id, done.status)).collect();

@@ -7,20 +7,20 @@ use stroma_abi::wire::{Aeth, Extended, NakCode, Opcode, Syndrome, opcode};
 use super::rig::{region, settings, work};
 use crate::model::{Dropped, Memory, Operation, Packet, Requester, Settings};
 
-const ACK: Syndrome = Syndrome::Ack { credits: 31 };
+pub(super) const ACK: Syndrome = Syndrome::Ack { credits: 31 };
 
 /// A requester of MTU 256 that begins with PSN 0 and has 64 KiB.
-struct Bench {
-    requester: Requester,
-    memory: Memory,
+pub(super) struct Bench {
+    pub(super) requester: Requester,
+    pub(super) memory: Memory,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with(|_| {})
     }
 
-    fn with(change: impl Fn(&mut Settings)) -> Self {
+    pub(super) fn with(change: impl Fn(&mut Settings)) -> Self {
         let mut settings = Settings { send_psn: Psn::new(0), timeout: Some(100), ..settings(0, 0, 256) };
         change(&mut settings);
         let mut memory = Memory::default();
@@ -28,27 +28,27 @@ impl Bench {
         Self { requester: Requester::new(&settings), memory }
     }
 
-    fn post(&mut self, id: u64, operation: Operation, length: u32) {
+    pub(super) fn post(&mut self, id: u64, operation: Operation, length: u32) {
         self.requester.post(work(id, operation, length));
     }
 
     /// Everything that can be sent now: PSN, op-code, whether it asks for an ACK.
-    fn sent(&mut self, now: u64) -> Vec<(u32, u8, bool)> {
+    pub(super) fn sent(&mut self, now: u64) -> Vec<(u32, u8, bool)> {
         std::iter::from_fn(|| self.requester.transmit(now, &self.memory))
             .map(|packet| (packet.psn.value(), packet.opcode.code, packet.ack_request))
             .collect()
     }
 
-    fn psns(&mut self, now: u64) -> Vec<u32> {
+    pub(super) fn psns(&mut self, now: u64) -> Vec<u32> {
         self.sent(now).into_iter().map(|(psn, ..)| psn).collect()
     }
 
-    fn answer(&mut self, psn: u32, syndrome: Syndrome) -> Result<(), Dropped> {
+    pub(super) fn answer(&mut self, psn: u32, syndrome: Syndrome) -> Result<(), Dropped> {
         let packet = Packet::acknowledge(Psn::new(psn), syndrome, Psn::new(0));
         self.requester.receive(0, &packet, &mut self.memory)
     }
 
-    fn data(&mut self, row: Opcode, psn: u32, length: usize) -> Result<(), Dropped> {
+    pub(super) fn data(&mut self, row: Opcode, psn: u32, length: usize) -> Result<(), Dropped> {
         let aeth = Some(Aeth { syndrome: ACK.encode(), msn: Psn::new(0) });
         let aeth = if row.extended_len() > 0 { aeth } else { None };
         let extended = Extended { aeth, ..Extended::default() };
@@ -56,7 +56,7 @@ impl Bench {
         self.requester.receive(0, &packet, &mut self.memory)
     }
 
-    fn done(&mut self) -> Vec<(u64, Status)> {
+    pub(super) fn done(&mut self) -> Vec<(u64, Status)> {
         std::iter::from_fn(|| self.requester.poll()).map(|done| (done.id, done.status)).collect()
     }
 }

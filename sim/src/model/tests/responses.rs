@@ -1,15 +1,17 @@
 //! The responder's rules of sequence and shape, one by one.
 
 use stroma_abi::Psn;
-use stroma_abi::wire::{Extended, NakCode, Opcode, Reth, Syndrome, opcode};
+use stroma_abi::wire::{AtomicEth, Extended, Header, Ieth, ImmDt, NakCode, Opcode, Reth, Syndrome, opcode};
 
-use super::rig::{region, settings};
-use crate::model::{Dropped, Memory, Packet, Responder, Settings};
+use super::rig::{list, region, settings, sge};
+use crate::model::{Dropped, Memory, Packet, Receive, Received, Responder, Settings};
 
 const MTU: u32 = 256;
 pub(super) const KEY: u32 = 9;
-const BASE: u64 = 0x4000;
-const ACK: Syndrome = Syndrome::Ack { credits: 31 };
+pub(super) const BASE: u64 = 0x4000;
+/// What requests with immediate data bring.
+pub(super) const IMMEDIATE: u32 = 0x00c0_ffee;
+pub(super) const ACK: Syndrome = Syndrome::Ack { credits: 31 };
 const GAP: Syndrome = Syndrome::Nak(NakCode::PsnSequence);
 pub(super) const INVALID: Syndrome = Syndrome::Nak(NakCode::InvalidRequest);
 
@@ -24,12 +26,23 @@ impl Bench {
         Self::with(|_| {})
     }
 
-    fn with(change: impl Fn(&mut Settings)) -> Self {
+    pub(super) fn with(change: impl Fn(&mut Settings)) -> Self {
         let mut settings = Settings { receive_psn: Psn::new(0), ..settings(1, 0, MTU) };
         change(&mut settings);
         let mut memory = Memory::default();
         memory.register(KEY, region(BASE, 0x1_0000, 0x77));
         Self { responder: Responder::new(&settings), memory }
+    }
+
+    /// Posts a receive of pieces at these places and of these lengths of the region.
+    pub(super) fn post(&mut self, id: u64, pieces: &[(u64, u32)]) {
+        let pieces: Vec<_> = pieces.iter().map(|(place, length)| sge(KEY, BASE + place, *length)).collect();
+        self.responder.post_receive(Receive { id, pieces: list(&pieces) });
+    }
+
+    /// Receives that have completed.
+    pub(super) fn received(&mut self) -> Vec<Received> {
+        std::iter::from_fn(|| self.responder.poll_receive()).collect()
     }
 
     pub(super) fn give(&mut self, request: &Packet) -> Result<(), Dropped> {
@@ -50,27 +63,36 @@ impl Bench {
         self.answers().into_iter().map(fields).collect()
     }
 
-    fn bytes(&self, at: usize, length: usize) -> &[u8] {
+    pub(super) fn bytes(&self, at: usize, length: usize) -> &[u8] {
         &self.memory.region(KEY).unwrap().bytes[at..at + length]
     }
 }
 
-fn reth(length: u32) -> Extended {
-    Extended { reth: Some(Reth { address: BASE, remote_key: KEY, length }), ..Extended::default() }
-}
-
 /// A request of `payload` bytes; a RETH, where there is one, says `length`.
 pub(super) fn request(row: Opcode, psn: u32, length: u32, payload: usize) -> Packet {
-    Packet {
-        ack_request: true,
-        extended: if row.extended_len() > 0 { reth(length) } else { Extended::default() },
-        payload: vec![0xa5; payload],
-        ..Packet::new(row, Psn::new(psn))
-    }
+    let has = |header| row.header_set().contains(header);
+    let extended = Extended {
+        reth: has(Header::Reth).then_some(Reth { address: BASE, remote_key: KEY, length }),
+        imm: has(Header::ImmDt).then_some(ImmDt { data: IMMEDIATE }),
+        ieth: has(Header::Ieth).then_some(Ieth { remote_key: KEY }),
+        ..Extended::default()
+    };
+    Packet { ack_request: true, extended, payload: vec![0xa5; payload], ..Packet::new(row, Psn::new(psn)) }
 }
 
 pub(super) fn only(psn: u32, length: u32) -> Packet {
     request(opcode::RC_WRITE_ONLY, psn, length, length as usize)
+}
+
+/// `FETCH_ADD` at this place of the region.
+pub(super) fn fetch_add(psn: u32, place: u64, add: u64) -> Packet {
+    atomic(opcode::RC_FETCH_ADD, psn, place, add, 0)
+}
+
+pub(super) fn atomic(row: Opcode, psn: u32, place: u64, swap_add: u64, compare: u64) -> Packet {
+    let operands = AtomicEth { address: BASE + place, remote_key: KEY, swap_add, compare };
+    let extended = Extended { atomic: Some(operands), ..Extended::default() };
+    Packet { ack_request: true, extended, ..Packet::new(row, Psn::new(psn)) }
 }
 
 pub(super) fn read(psn: u32, length: u32) -> Packet {

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use stroma_abi::desc::region::rights;
+use stroma_abi::desc::{Sge, SgeList};
 use stroma_abi::wire::Mac;
 use stroma_abi::{Psn, Qpn};
 
@@ -46,7 +47,8 @@ pub(super) fn settings(from: u8, index: u32, mtu: u32) -> Settings {
     }
 }
 
-pub(super) const ALL: u8 = rights::LOCAL_WRITE | rights::REMOTE_WRITE | rights::REMOTE_READ;
+pub(super) const ALL: u8 =
+    rights::LOCAL_WRITE | rights::REMOTE_WRITE | rights::REMOTE_READ | rights::REMOTE_ATOMIC;
 
 pub(super) fn region(base: u64, length: usize, salt: u8) -> Region {
     let byte = |index: usize| (index % 251).to_le_bytes()[0].wrapping_mul(7) ^ salt;
@@ -136,5 +138,13 @@ impl Pair {
 }
 
 pub(super) fn work(id: u64, operation: Operation, length: u32) -> Work {
-    Work { id, operation, local_key: 1, local_address: 0x1000, remote_key: 2, remote_address: 0x2000, length }
+    Work::new(id, operation, &[sge(1, 0x1000, length)], 2, 0x2000)
+}
+
+pub(super) fn sge(local_key: u32, address: u64, length: u32) -> Sge {
+    Sge { address, local_key, length }
+}
+
+pub(super) fn list(pieces: &[Sge]) -> SgeList {
+    SgeList::new(pieces).unwrap()
 }

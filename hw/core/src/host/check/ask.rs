@@ -3,12 +3,33 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::region::rights;
 
-use super::ranges::Range;
 use crate::constant::number;
 use crate::prim::reg::Reg;
 use crate::record;
 use crate::state::access::XlatRequest;
 use crate::stream::{StreamSink, StreamSource};
+
+record! {
+    /// A range of memory that a WQE names; or the end of a WQE.
+    pub struct Range {
+        /// No range: all of the WQE have gone before.
+        pub ends: Bit,
+        /// With `ends`: the entries do not add up to the length.
+        pub mismatch: Bit,
+        /// With `ends`: the payload is too long.
+        pub excess: Bit,
+        /// First byte.
+        pub va: Bits<64>,
+        /// Bytes behind the first.
+        pub reach: Bits<32>,
+        /// `L_Key`.
+        pub key: Bits<32>,
+        /// Protection domain of the queue pair.
+        pub pd: Bits<16>,
+        /// It is written.
+        pub writes: Bit,
+    }
+}
 
 record! {
     /// What is due next: the answer to a question, a range that is refused without one, or the end of a WQE.

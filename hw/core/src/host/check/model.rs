@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::region::rights;
-use stroma_abi::desc::wqe::{BODY_AT, UNIT};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
 use stroma_abi::desc::{Sge, Status, WorkOp};
 
 use super::LENGTH_MAX;
@@ -31,8 +31,7 @@ fn operation(work: &Work) -> Option<WorkOp> {
 /// Do units follow behind this work?
 #[must_use]
 pub fn has_units(work: &Work) -> bool {
-    use WorkOp::{Gather, Read, Scatter, Write};
-    !work.ends && work.status == 0 && matches!(operation(work), Some(Gather | Scatter | Write | Read))
+    !work.ends && work.status == 0 && operation(work) != Some(WorkOp::Nop)
 }
 
 /// Checks a work and its units; `judge` is the MMU, 0 or a [`Cause`].
@@ -46,7 +45,8 @@ pub fn check(work: &Work, units: &[UnitBytes], judge: impl Fn(&XlatRequest) -> u
     if !outcome.sends || length == 0 {
         return outcome;
     }
-    let body = &units.concat()[BODY_AT..];
+    let is_atomic = matches!(operation(work), Some(WorkOp::CmpSwap | WorkOp::FetchAdd));
+    let body = &units.concat()[if is_atomic { SECOND_AT } else { BODY_AT }..];
     let count = if work.inline { 0 } else { work.sge_count.index() };
     let entries: Vec<Sge> =
         body.chunks(Sge::LEN).take(count).map(|entry| Sge::parse(entry).expect("a whole entry")).collect();
@@ -57,7 +57,7 @@ pub fn check(work: &Work, units: &[UnitBytes], judge: impl Fn(&XlatRequest) -> u
     let (place, fills_entries) = match operation(work) {
         Some(WorkOp::Gather) => (Some((place, true)), false),
         Some(WorkOp::Scatter) => (Some((place, false)), true),
-        other => (None, other == Some(WorkOp::Read)),
+        other => (None, is_atomic || other == Some(WorkOp::Read)),
     };
     let pieces = entries
         .iter()

@@ -1,37 +1,16 @@
 //! Which places a WQE names.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::wqe::{BODY_AT, UNIT};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
 use stroma_abi::desc::{Sge, WorkOp};
 
+use super::ask::Range;
 use super::{HELD_LOG, LENGTH_MAX, PLACE_BITS};
 use crate::constant::number;
+use crate::host::parse::operations::{ATOMICS, COPIES, FILLING, one_of};
 use crate::host::work::Work;
 use crate::prim::reg::Reg;
-use crate::record;
 use crate::stream::{StreamSink, StreamSource};
-
-record! {
-    /// A range of memory that a WQE names; or the end of a WQE.
-    pub struct Range {
-        /// No range: all of the WQE have gone before.
-        pub ends: Bit,
-        /// With `ends`: the entries do not add up to the length.
-        pub mismatch: Bit,
-        /// With `ends`: the payload is too long.
-        pub excess: Bit,
-        /// First byte.
-        pub va: Bits<64>,
-        /// Bytes behind the first.
-        pub reach: Bits<32>,
-        /// `L_Key`.
-        pub key: Bits<32>,
-        /// Protection domain of the queue pair.
-        pub pd: Bits<16>,
-        /// It is written.
-        pub writes: Bit,
-    }
-}
 
 block! {
     /// Gives the ranges of each WQE and stores its units.
@@ -72,7 +51,6 @@ block! {
         place: Reg<Bits<PLACE_BITS>>,
         is_idle: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
-        is_copy: Signal<Local, Bit>,
         has_place: Signal<Local, Bit>,
         has_units: Signal<Local, Bit>,
         room: Signal<Local, Bit>,
@@ -80,15 +58,16 @@ block! {
         length: Signal<Local, Bits<32>>,
         splits: Signal<Local, Bit>,
         fills_entries: Signal<Local, Bit>,
-        gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
-        scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
-        write_op: Constant<Bits<8>> = number(WorkOp::Write as u64),
-        read_op: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        nop: Constant<Bits<8>> = number(WorkOp::Nop as u64),
+        copies: Constant<Bits<256>> = one_of(COPIES),
+        filling: Constant<Bits<256>> = one_of(FILLING),
+        atomics: Constant<Bits<256>> = one_of(ATOMICS),
         address_at: Constant<Bits<10>> = number(Sge::ADDRESS.offset()),
         key_at: Constant<Bits<10>> = number(Sge::LOCAL_KEY.offset()),
         length_at: Constant<Bits<10>> = number(Sge::LENGTH.offset()),
         entry_bits: Constant<Bits<10>> = number(Sge::LEN * 8),
         body_bits: Constant<Bits<10>> = number(BODY_AT * 8),
+        result_bits: Constant<Bits<10>> = number(SECOND_AT * 8),
         unit_entries: Constant<Bits<3>> = number(UNIT / Sge::LEN),
         first_entries: Constant<Bits<3>> = number((UNIT - BODY_AT) / Sge::LEN),
         longest: Constant<Bits<32>> = number(LENGTH_MAX),
@@ -107,14 +86,11 @@ impl Logic for Ranges {
         self.taken.valid.next = self.is_idle.val() & self.work.valid.val();
         self.taken.payload.next = self.work.payload.val();
         self.takes.next = self.is_idle.val() & self.taken.ready.val() & self.work.valid.val();
-        self.is_copy.next = (self.work.payload.val().opcode == self.gather.val())
-            | (self.work.payload.val().opcode == self.scatter.val());
-        self.has_place.next = self.is_copy.val() & self.work.payload.val().length.any();
+        self.has_place.next = self.copies.val().get_bit(self.work.payload.val().opcode.index())
+            & self.work.payload.val().length.any();
         self.has_units.next = !self.work.payload.val().ends
             & !self.work.payload.val().status.any()
-            & (self.is_copy.val()
-                | (self.work.payload.val().opcode == self.write_op.val())
-                | (self.work.payload.val().opcode == self.read_op.val()));
+            & (self.work.payload.val().opcode != self.nop.val());
 
         self.room.next = (self.place.q.val() - self.free_from.val()) != self.capacity.val();
         self.units.ready.next = self.taking.q.val() & self.room.val();
@@ -123,8 +99,7 @@ impl Logic for Ranges {
         self.write_at.next = bit_cast::<HELD_LOG, PLACE_BITS>(self.place.q.val());
         self.unit.next = self.units.payload.val();
 
-        self.fills_entries.next = (self.held.q.val().opcode == self.scatter.val())
-            | (self.held.q.val().opcode == self.read_op.val());
+        self.fills_entries.next = self.filling.val().get_bit(self.held.q.val().opcode.index());
         self.length.next = self.entries.q.val().get_bits::<32>(self.length_at.val().index());
         self.range.valid.next =
             self.placing.q.val() | (self.splitting.q.val() & self.length.val().any()) | self.ending.q.val();
@@ -174,6 +149,10 @@ impl Logic for Ranges {
             if self.is_first.q.val() {
                 self.entries.d.next = self.units.payload.val() >> self.body_bits.val();
                 self.in_unit.d.next = self.first_entries.val();
+                // An atomic's one entry stands behind its operands.
+                if self.atomics.val().get_bit(self.held.q.val().opcode.index()) {
+                    self.entries.d.next = self.units.payload.val() >> self.result_bits.val();
+                }
             }
             if self.entries_left.q.val().any() {
                 self.taking.d.next = false;

@@ -4,8 +4,11 @@ use std::collections::VecDeque;
 
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
-use stroma_abi::desc::wqe::{BODY_AT, UNIT};
-use stroma_abi::desc::{Sge, Status, WorkOp};
+use stroma_abi::desc::WorkOp::{
+    self, CmpSwap, FetchAdd, Gather, Read, Scatter, Send, SendImm, SendInv, Write, WriteImm,
+};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
+use stroma_abi::desc::{Sge, Status};
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::model::{Outcome, UnitBytes, check, has_units};
@@ -30,7 +33,7 @@ pub(super) struct Case {
 impl Case {
     /// A copy between one place and these pieces, or a request to the peer, in as few units as hold them.
     pub(super) fn copy(op: WorkOp, place: Sge, pieces: &[Sge]) -> Self {
-        let mut bytes = vec![0xa5; BODY_AT];
+        let mut bytes = vec![0xa5; if ATOMICS.contains(&op) { SECOND_AT } else { BODY_AT }];
         bytes.extend(pieces.iter().flat_map(Sge::to_bytes));
         bytes.resize(bytes.len().next_multiple_of(UNIT), 0x5a);
         let units: Vec<UnitBytes> =
@@ -71,9 +74,16 @@ fn small(rng: &mut SplitMix64, below: u64) -> usize {
     usize::try_from(rng.below(below)).expect("small")
 }
 
+/// Operations with units: copies, and what is asked of a peer.
+pub(super) const COPIES: [WorkOp; 2] = [Gather, Scatter];
+pub(super) const REQUESTS: [WorkOp; 8] = [Send, SendImm, SendInv, Write, WriteImm, Read, CmpSwap, FetchAdd];
+pub(super) const ATOMICS: [WorkOp; 2] = [CmpSwap, FetchAdd];
+/// Those whose data may be inline.
+const INLINE: [WorkOp; 6] = [Gather, Send, SendImm, SendInv, Write, WriteImm];
+
 /// Any work: copies and requests good and bad, inline data, and what passes.
 pub(super) fn random(rng: &mut SplitMix64) -> Case {
-    let op = [WorkOp::Gather, WorkOp::Scatter, WorkOp::Write, WorkOp::Read][small(rng, 4)];
+    let op = if rng.below(3) == 0 { COPIES[small(rng, 2)] } else { REQUESTS[small(rng, 8)] };
     let piece = |rng: &mut SplitMix64| {
         let length = [0, 1, 2, 5000, 1 << 27, 1 << 31][small(rng, 32).saturating_sub(26)];
         let length = if length == 0 && rng.below(4) != 0 { 1 + rng.below(300) } else { length };
@@ -85,10 +95,16 @@ pub(super) fn random(rng: &mut SplitMix64) -> Case {
         };
         Sge { address, local_key: rng.next_u32(), length: u32::try_from(length).expect("in range") }
     };
-    let most = if op == WorkOp::Read { 1 } else { [1, 2, 6, 16][small(rng, 4)] };
-    let pieces: Vec<Sge> = (0..=small(rng, most)).map(|_| piece(rng)).collect();
+    let is_atomic = ATOMICS.contains(&op);
+    let most = if is_atomic { 1 } else { [1, 2, 6, 16][small(rng, 4)] };
+    let mut pieces: Vec<Sge> = (0..=small(rng, most)).map(|_| piece(rng)).collect();
     let sum: u64 = pieces.iter().map(|piece| u64::from(piece.length)).sum();
-    let wrong = [0, 1, 1 << 16][small(rng, 30).saturating_sub(27)];
+    // An atomic has eight bytes, and its entry mostly says the same.
+    let sum = if is_atomic { 8 } else { sum };
+    if is_atomic && rng.below(4) != 0 {
+        pieces[0].length = 8;
+    }
+    let wrong = if is_atomic { 0 } else { [0, 1, 1 << 16][small(rng, 20).saturating_sub(17)] };
     let length = u32::try_from(sum ^ wrong).unwrap_or(u32::MAX);
     let mut case = Case::copy(op, Sge { length, ..piece(rng) }, &pieces);
     let copied = case.work;
@@ -104,9 +120,9 @@ pub(super) fn random(rng: &mut SplitMix64) -> Case {
             let status = [Status::LocalQueuePair, Status::Flushed, Status::General][small(rng, 3)];
             case.work.status = (status as u64).into();
         }
-        3 => case.work.length = 0.into(),
+        3 if !is_atomic => case.work.length = 0.into(),
         4 => {
-            case.work.opcode = ([WorkOp::Gather, WorkOp::Write][small(rng, 2)] as u64).into();
+            case.work.opcode = (INLINE[small(rng, 6)] as u64).into();
             case.work.inline = true;
             case.work.sge_count = 0.into();
             case.work.length = rng.below(case.units.len() as u64 * 64 - 31).into();

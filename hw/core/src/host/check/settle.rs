@@ -59,10 +59,7 @@ block! {
         has_units: Signal<Local, Bit>,
         status: Signal<Local, Bits<8>>,
         vendor: Signal<Local, Bits<8>>,
-        gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
-        scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
-        write_op: Constant<Bits<8>> = number(WorkOp::Write as u64),
-        read_op: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        nop: Constant<Bits<8>> = number(WorkOp::Nop as u64),
         malformed: Constant<Bits<8>> = number(Status::LocalQueuePair as u64),
         too_long: Constant<Bits<8>> = number(Status::LocalLength as u64),
         protection: Constant<Bits<8>> = number(Status::LocalProtection as u64),
@@ -102,10 +99,7 @@ impl Logic for Settle {
 
         self.has_units.next = !self.work.payload.val().ends
             & !self.work.payload.val().status.any()
-            & ((self.work.payload.val().opcode == self.gather.val())
-                | (self.work.payload.val().opcode == self.scatter.val())
-                | (self.work.payload.val().opcode == self.write_op.val())
-                | (self.work.payload.val().opcode == self.read_op.val()));
+            & (self.work.payload.val().opcode != self.nop.val());
         self.status.next = self.work.payload.val().status;
         self.vendor.next = self.work.payload.val().vendor;
         if self.expected.payload.val().mismatch {

@@ -5,6 +5,7 @@ use stroma_abi::regs::Reg;
 use stroma_abi::regs::map::{PUSH_WINDOW, PUSH_WINDOWS, doorbells};
 
 use crate::host::work::{CqDoorbell, PUSH_UNITS, PageStore, SendDoorbell};
+use crate::transport::records::ReceiveDoorbell;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::wqe::UNIT;
 
@@ -17,6 +18,8 @@ pub enum Outcome {
     Bad,
     /// A send doorbell; or a commit with the units that may be handed over, none if words are missing.
     Send(SendDoorbell, Vec<Bits<512>>),
+    /// A receive queue's doorbell.
+    Receive(ReceiveDoorbell),
     /// A CQ's doorbell.
     Cq(CqDoorbell),
 }
@@ -77,6 +80,19 @@ impl Model {
                 ..SendDoorbell::default()
             };
             return Outcome::Send(doorbell, Vec::new());
+        }
+        for (reg, queue, shared) in
+            [(&doorbells::RECEIVE, "queue_pair", false), (&doorbells::SHARED_RECEIVE, "queue", true)]
+        {
+            if offset == reg.offset {
+                let [number, producer] = [queue, "producer"].map(|name| part(reg, name, data));
+                return Outcome::Receive(ReceiveDoorbell {
+                    shared,
+                    number: number.into(),
+                    page: store.page,
+                    producer: producer.into(),
+                });
+            }
         }
         if offset == doorbells::COMPLETION.offset {
             let [cq, consumer, arm] =

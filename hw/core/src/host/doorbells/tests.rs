@@ -6,6 +6,7 @@ use super::Doorbells;
 use super::model::{Model, Outcome};
 use crate::host::work::{CqDoorbell, PageStore, SendDoorbell};
 use crate::testing::{collect, noise, push, read, stalls, verilated};
+use crate::transport::records::ReceiveDoorbell;
 
 const PAGES: usize = 2;
 const UNITS: usize = PAGES + 4;
@@ -19,10 +20,12 @@ struct Rig {
     store: SourceId,
     send: SinkId,
     pushed: SinkId,
+    receive: SinkId,
     cq: SinkId,
     model: Model,
     /// What the model expects, in order.
     sends: Vec<(SendDoorbell, Vec<Bits<512>>)>,
+    receives: Vec<ReceiveDoorbell>,
     cqs: Vec<CqDoorbell>,
     bad: u64,
     seen_bad: u64,
@@ -34,16 +37,18 @@ impl Default for Rig {
     fn default() -> Self {
         let mut bench = verilated("doorbells", Doorbells::<PAGES, UNITS>::default);
         let store = bench.source("store").expect("the stream exists");
-        let [send, pushed, cq] =
-            ["send", "pushed", "cq"].map(|name| bench.sink(name).expect("the stream exists"));
+        let [send, pushed, receive, cq] =
+            ["send", "pushed", "receive", "cq"].map(|name| bench.sink(name).expect("the stream exists"));
         let mut rig = Self {
             bench,
             store,
             send,
             pushed,
+            receive,
             cq,
             model: Model::new(PAGES),
             sends: Vec::new(),
+            receives: Vec::new(),
             cqs: Vec::new(),
             bad: 0,
             seen_bad: 0,
@@ -67,9 +72,10 @@ impl Rig {
         self.model = Model::new(PAGES);
         (self.bad, self.seen_bad) = (0, 0);
         self.sends.clear();
+        self.receives.clear();
         self.cqs.clear();
         self.stored.clear();
-        for sink in [self.send, self.pushed, self.cq] {
+        for sink in [self.send, self.pushed, self.receive, self.cq] {
             self.bench[sink].take();
         }
     }
@@ -81,6 +87,7 @@ impl Rig {
                 Outcome::Kept => {}
                 Outcome::Bad => self.bad += 1,
                 Outcome::Send(doorbell, units) => self.sends.push((doorbell, units)),
+                Outcome::Receive(doorbell) => self.receives.push(doorbell),
                 Outcome::Cq(doorbell) => self.cqs.push(doorbell),
             }
         }
@@ -127,6 +134,7 @@ impl Rig {
             }
         }
         assert_eq!(units.count(), 0, "units that nobody committed");
+        assert_eq!(collect::<ReceiveDoorbell>(&mut self.bench, self.receive), self.receives);
         assert_eq!(collect::<CqDoorbell>(&mut self.bench, self.cq), self.cqs);
         assert_eq!(self.seen_bad, self.bad, "bad stores");
         refused
@@ -158,7 +166,7 @@ fn stories(seed: u64, count: usize) -> Vec<PageStore> {
     let mut stores = Vec::new();
     while stores.len() < count {
         let (page, window) = (rng.below(1 << PAGES), rng.below(4));
-        match rng.below(10) {
+        match rng.below(12) {
             0..=3 => {
                 let units = 1 + rng.below(4);
                 let mut words = fill(page, window, units, rng.next_u64());
@@ -187,6 +195,10 @@ fn stories(seed: u64, count: usize) -> Vec<PageStore> {
                     ..store(page, 8 * usize::try_from(rng.below(6)).expect("small"), rng.next_u64())
                 });
             }
+            9 | 10 => {
+                let offset = [RECEIVE, SHARED_RECEIVE][usize::from(rng.below(2) == 1)].offset;
+                stores.push(store(page, offset, rng.next_u64()));
+            }
             _ => {
                 let offset: Bits<12> = noise(&mut rng);
                 stores.push(PageStore {
@@ -208,7 +220,10 @@ fn agrees_with_the_model() {
         rig.finish(false);
         let taken = rig.sends.iter().filter(|(doorbell, _)| doorbell.units.any()).count();
         let torn = rig.sends.iter().filter(|(doorbell, _)| doorbell.commits && !doorbell.units.any()).count();
+        let shared = rig.receives.iter().filter(|doorbell| doorbell.shared).count();
+        let own = rig.receives.len() - shared;
         assert!(taken > 20 && torn > 20 && rig.bad > 20 && rig.cqs.len() > 5, "{taken} {torn} {}", rig.bad);
+        assert!(own > 5 && shared > 5, "{own} {shared}");
         rig.reset();
     }
 }
@@ -220,9 +235,10 @@ fn survives_stalls() {
     let crawl = Pause::Burst { go: 1, pause: 400 };
     let cases = stalls().into_iter().map(|(idle, pressure)| (idle, pressure.clone(), pressure));
     for (seed, (idle, pressure, units)) in (0..).zip(cases.chain([(Pause::None, Pause::None, crawl)])) {
-        let (store, send, pushed, cq) = (rig.store, rig.send, rig.pushed, rig.cq);
+        let (store, send, pushed, receive, cq) = (rig.store, rig.send, rig.pushed, rig.receive, rig.cq);
         rig.bench[store].pause(idle);
         rig.bench[send].pause(pressure.clone());
+        rig.bench[receive].pause(pressure.clone());
         rig.bench[cq].pause(pressure);
         rig.bench[pushed].pause(units.clone());
         rig.send(&stories(seed, 400));
@@ -236,12 +252,14 @@ fn survives_stalls() {
 fn recovers_from_reset() {
     let mut rig = Rig::default();
     for pressure in [Pause::None, Pause::Script(vec![true])] {
-        let [send, pushed] = [rig.send, rig.pushed];
+        let [send, pushed, receive] = [rig.send, rig.pushed, rig.receive];
         rig.bench[send].pause(pressure.clone());
+        rig.bench[receive].pause(pressure.clone());
         rig.bench[pushed].pause(pressure);
         // Full windows, a commit under way, and doorbells that wait.
         let mut stores = [fill(3, 0, 1, 2), fill(1, 2, 4, 1)].concat();
         stores.extend((0..3).map(|qpn| store(1, SEND.offset, qpn)));
+        stores.extend((0..3).map(|number| store(1, RECEIVE.offset, number)));
         stores.push(commit(1, 1, 0, 4, 2));
         rig.send(&stores);
         while !rig.bench.is_sent() {
@@ -249,8 +267,9 @@ fn recovers_from_reset() {
         }
         rig.run(2);
         rig.reset();
-        rig.bench[send].pause(Pause::None);
-        rig.bench[pushed].pause(Pause::None);
+        for sink in [send, pushed, receive] {
+            rig.bench[sink].pause(Pause::None);
+        }
         // Nothing is left of either window.
         rig.send(&[commit(1, 1, 0, 4, 2), commit(3, 1, 0, 1, 0), store(0, SEND.offset, 5)]);
         assert!(!read::<bool>(&rig.bench, "ready"), "the windows are being emptied");
@@ -333,23 +352,54 @@ fn what_means_nothing_is_counted_and_does_nothing_else() {
         store(1 << PAGES, SEND.offset, 1),
         store(0xfff, PUSH_COMMIT.offset, 1 << 40),
         store(1 << PAGES, PUSH.offset, 1),
-        store(0, RECEIVE.offset, 1),
-        store(0, SHARED_RECEIVE.offset, 1),
+        store(1 << PAGES, RECEIVE.offset, 1),
+        store(0xfff, SHARED_RECEIVE.offset, 1),
         store(0, 0x28, 1),
         store(0, 0xf8, 1),
         store(0, PUSH.end(), 1),
         store(0, 0xff8, 1),
     ];
-    let narrow = [SEND, COMPLETION, PUSH_COMMIT]
+    let narrow = [SEND, RECEIVE, SHARED_RECEIVE, COMPLETION, PUSH_COMMIT]
         .map(|reg| PageStore { strb: 0x0f.into(), ..store(0, reg.offset, 1 << 40) });
     // A narrow commit empties nothing.
     rig.send(&fill(0, 0, 1, 1));
     rig.send(&whole);
     rig.send(&narrow);
-    assert_eq!(rig.bad, 12);
+    assert_eq!(rig.bad, 14);
     rig.send(&[commit(0, 1, 0, 1, 0)]);
     rig.finish(false);
     assert_eq!(u64::from(rig.sends[0].0.units), 1);
+}
+
+#[test]
+fn doorbells_of_receive_queues_say_whose_they_are() {
+    let mut rig = Rig::default();
+    rig.send(&[
+        store(2, RECEIVE.offset, 0xffff_ab12 << 16 | 0x3456),
+        store(3, SHARED_RECEIVE.offset, 0x1234_56ab << 16 | 0xcdef),
+    ]);
+    rig.settle();
+    let doorbell = |shared, number: u64, page: u64, producer: u64| ReceiveDoorbell {
+        shared,
+        number: number.into(),
+        page: page.into(),
+        producer: producer.into(),
+    };
+    let expected = [doorbell(false, 0x12_3456, 2, 0xffab), doorbell(true, 0xab_cdef, 3, 0x3456)];
+    assert_eq!(collect::<ReceiveDoorbell>(&mut rig.bench, rig.receive), expected);
+}
+
+#[test]
+fn the_seventeenth_receive_doorbell_waits_and_with_it_the_stores_behind() {
+    let mut rig = Rig::default();
+    rig.bench[rig.receive].pause(Pause::Always);
+    rig.send(&(0..17).map(|number| store(0, RECEIVE.offset, number)).collect::<Vec<_>>());
+    rig.send(&[store(0, SEND.offset, 1)]);
+    rig.run(200);
+    // The seventeenth has left the stream and waits inside.
+    assert_eq!(rig.bench[rig.store].sent(), 17);
+    rig.bench[rig.receive].pause(Pause::None);
+    rig.finish(false);
 }
 
 #[test]

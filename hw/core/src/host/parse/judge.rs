@@ -6,6 +6,7 @@ use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
 use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead, sge::SGE_MAX};
 
 use super::Defect;
+use super::operations::{ATOMIC_LEN, ATOMICS, INLINE, LOCAL, REQUESTS, one_of};
 use crate::constant::number;
 use crate::host::work::{Job, Work};
 
@@ -13,7 +14,7 @@ block! {
     /// Judges one WQE by its head. Logic only.
     ///
     /// Defects are told in this order: index, because a stale slot says nothing else that is true; units; op-code; flags;
-    /// inline length; count of entries.
+    /// inline length; entries.
     ///
     /// - **Ports** `job`: its job; `failed`: which could not be read; `left`: units from the WQE's first to the job's last;
     ///   `index`: the index of its place; `head`: its first half unit. `stops`: it goes on
@@ -40,9 +41,7 @@ block! {
         wide_units: Signal<Local, Bits<6>>,
         inline_room: Signal<Local, Bits<32>>,
         is_nop: Signal<Local, Bit>,
-        is_read: Signal<Local, Bit>,
         is_reliable: Signal<Local, Bit>,
-        may_inline: Signal<Local, Bit>,
         is_known: Signal<Local, Bit>,
         is_count: Signal<Local, Bit>,
         is_whole: Signal<Local, Bit>,
@@ -55,6 +54,7 @@ block! {
         vendor: Signal<Local, Bits<8>>,
         opcode_at: Constant<Bits<8>> = number(WqeHead::OPCODE.offset()),
         signaled_at: Constant<Bits<8>> = number(WqeHead::SIGNALED.offset()),
+        fence_at: Constant<Bits<8>> = number(WqeHead::FENCE.offset()),
         inline_at: Constant<Bits<8>> = number(WqeHead::INLINE.offset()),
         local_at: Constant<Bits<8>> = number(WqeHead::LOCAL.offset()),
         tx_kernel_at: Constant<Bits<8>> = number(WqeHead::TX_KERNEL.offset()),
@@ -65,10 +65,11 @@ block! {
         remote_at: Constant<Bits<8>> = number(WqeHead::REMOTE.offset()),
         key_at: Constant<Bits<8>> = number(WqeHead::KEY.offset()),
         nop: Constant<Bits<8>> = number(WorkOp::Nop as u64),
-        gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
-        scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
-        write: Constant<Bits<8>> = number(WorkOp::Write as u64),
-        read: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        local: Constant<Bits<256>> = one_of(LOCAL),
+        requests: Constant<Bits<256>> = one_of(REQUESTS),
+        may_inline: Constant<Bits<256>> = one_of(INLINE),
+        atomics: Constant<Bits<256>> = one_of(ATOMICS),
+        atomic_len: Constant<Bits<32>> = number(ATOMIC_LEN),
         reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u64),
         most_units: Constant<Bits<4>> = number(UNITS_MAX),
         most_entries: Constant<Bits<5>> = number(SGE_MAX),
@@ -101,14 +102,9 @@ impl Logic for Judge {
         self.inline.next = self.text.val().get_bit(self.inline_at.val().index());
         self.units.next = self.text.val().get_bits::<4>(self.units_at.val().index());
         self.is_nop.next = self.opcode.val() == self.nop.val();
-        self.is_read.next = self.opcode.val() == self.read.val();
-        self.may_inline.next =
-            (self.opcode.val() == self.gather.val()) | (self.opcode.val() == self.write.val());
         self.is_reliable.next = self.job.val().kind == self.reliable.val();
-        self.is_known.next = self.is_nop.val()
-            | (self.opcode.val() == self.gather.val())
-            | (self.opcode.val() == self.scatter.val())
-            | (self.is_reliable.val() & (self.is_read.val() | (self.opcode.val() == self.write.val())));
+        self.is_known.next = self.local.val().get_bit(self.opcode.val().index())
+            | (self.is_reliable.val() & self.requests.val().get_bit(self.opcode.val().index()));
         self.length.next = self.text.val().get_bits::<32>(self.length_at.val().index());
         self.entries.next = bit_cast::<5, 4>(self.text.val().get_bits::<4>(self.sge_count_at.val().index()));
         if !self.entries.val().any() & self.length.val().any() {
@@ -139,13 +135,16 @@ impl Logic for Judge {
 
         self.has_flags.next = !self.text.val().get_bit(self.local_at.val().index())
             & !self.text.val().get_bit(self.tx_kernel_at.val().index())
-            & (!self.inline.val() | self.may_inline.val());
+            & (!self.inline.val() | self.may_inline.val().get_bit(self.opcode.val().index()));
         self.inline_room.next =
             (bit_cast::<32, 4>(self.units.val()) << self.unit_log.val()) - self.body_at.val();
         self.has_data.next = !self.inline.val() | (self.length.val() <= self.inline_room.val());
-        self.has_entries.next = ((bit_cast::<6, 5>(self.entries.val()) + self.head_entries.val())
-            <= (self.wide_units.val() << self.entries_log.val()))
-            & (!self.is_read.val() | (self.entries.val() <= 1));
+        self.has_entries.next = (bit_cast::<6, 5>(self.entries.val()) + self.head_entries.val())
+            <= (self.wide_units.val() << self.entries_log.val());
+        // Operands and result fill the first unit.
+        if self.atomics.val().get_bit(self.opcode.val().index()) {
+            self.has_entries.next = (self.entries.val() == 1) & (self.length.val() == self.atomic_len.val());
+        }
         self.defect.next = 0.into();
         if self.text.val().get_bits::<16>(self.index_at.val().index()) != self.index.val() {
             self.defect.next = self.bad_index.val();
@@ -185,6 +184,7 @@ impl Logic for Judge {
         self.work.next.status = self.status.val();
         self.work.next.vendor = self.vendor.val();
         self.work.next.signaled = self.text.val().get_bit(self.signaled_at.val().index());
+        self.work.next.fence = self.text.val().get_bit(self.fence_at.val().index());
         self.work.next.opcode = self.opcode.val();
         self.work.next.inline = self.inline.val();
         self.work.next.units = self.units.val();

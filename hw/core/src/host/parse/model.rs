@@ -69,6 +69,7 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
         let mut work = Work {
             index,
             signaled: head.signaled,
+            fence: head.fence,
             opcode: code(head.opcode),
             inline: head.inline,
             units: u64::from(head.units).into(),
@@ -111,22 +112,26 @@ fn entries(head: &WqeHead) -> usize {
 
 /// What is wrong with a head that has the right index and `count` units.
 fn defect(head: &WqeHead, count: usize, is_reliable: bool) -> Option<Defect> {
+    use WorkOp::{CmpSwap, FetchAdd, Gather, Nop, Read, Scatter, Send, SendImm, SendInv, Write, WriteImm};
     if usize::from(head.units) != count || count > UNITS_MAX {
         return Some(Defect::Units);
     }
-    let (inline_is_legal, most_entries) = match WorkOp::from_code(head.opcode) {
-        Some(WorkOp::Gather) => (true, SGE_MAX),
-        Some(WorkOp::Nop | WorkOp::Scatter) => (false, SGE_MAX),
-        Some(WorkOp::Write) if is_reliable => (true, SGE_MAX),
-        Some(WorkOp::Read) if is_reliable => (false, 1),
+    let (inline_is_legal, is_atomic) = match WorkOp::from_code(head.opcode) {
+        Some(Gather) => (true, false),
+        Some(Nop | Scatter) => (false, false),
+        Some(Send | SendImm | SendInv | Write | WriteImm) if is_reliable => (true, false),
+        Some(Read) if is_reliable => (false, false),
+        Some(CmpSwap | FetchAdd) if is_reliable => (false, true),
         _ => return Some(Defect::OpCode),
     };
     let room = count * UNIT - BODY_AT;
+    let is_list =
+        if is_atomic { entries(head) == 1 && head.length == 8 } else { entries(head) * Sge::LEN <= room };
     if head.local || head.tx_kernel || (head.inline && !inline_is_legal) {
         Some(Defect::Flags)
     } else if head.inline && head.length as usize > room {
         Some(Defect::InlineLength)
-    } else if entries(head) * Sge::LEN > room || entries(head) > most_entries {
+    } else if !is_list {
         Some(Defect::SgeCount)
     } else {
         None

@@ -2,9 +2,12 @@
 
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
+use stroma_abi::desc::WorkOp::{
+    self, CmpSwap, FetchAdd, Gather, Nop, Read, Scatter, Send, SendImm, SendInv, Write, WriteImm,
+};
+use stroma_abi::desc::WqeHead;
 use stroma_abi::desc::queue_pair::QueuePairKind;
 use stroma_abi::desc::wqe::{UNIT, UNITS_MAX};
-use stroma_abi::desc::{WorkOp, WqeHead};
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::Parse;
@@ -75,12 +78,17 @@ fn small(rng: &mut SplitMix64, below: usize) -> usize {
     usize::try_from(rng.below(below as u64)).expect("small")
 }
 
+/// What a reliable queue pair carries out.
+pub(super) const GOOD_OPS: [WorkOp; 11] =
+    [Nop, Gather, Scatter, Send, SendImm, SendInv, Write, WriteImm, Read, CmpSwap, FetchAdd];
+
 /// A head that is right on a reliable queue pair, of `units` units.
 fn good_head(rng: &mut SplitMix64, index: u16, units: u8) -> WqeHead {
-    let op = [WorkOp::Nop, WorkOp::Gather, WorkOp::Scatter, WorkOp::Write, WorkOp::Read][small(rng, 5)];
-    let inline = matches!(op, WorkOp::Gather | WorkOp::Write) && rng.below(2) == 0;
+    let op = GOOD_OPS[small(rng, GOOD_OPS.len())];
+    let may_inline = !matches!(op, Nop | Scatter | Read | CmpSwap | FetchAdd);
+    let inline = may_inline && rng.below(2) == 0;
     let room = usize::from(units) * UNIT - WqeHead::LEN;
-    let most = if op == WorkOp::Read { 1 } else { (room / 16).min(15) };
+    let most = (room / 16).min(15);
     // Some bodies are as long as they can be.
     let mut up_to = |most: usize| if rng.below(3) == 0 { most } else { small(rng, most + 1) };
     let (data, entries) = (up_to(room), up_to(most));
@@ -89,7 +97,9 @@ fn good_head(rng: &mut SplitMix64, index: u16, units: u8) -> WqeHead {
     head.sge_count = if inline { head.sge_count } else { entries.to_le_bytes()[0] };
     if inline {
         head.length = u32::try_from(data).expect("few bytes");
-    } else if op != WorkOp::Nop && entries == 0 && (op == WorkOp::Read || room / 16 < 16) {
+    } else if matches!(op, CmpSwap | FetchAdd) {
+        (head.sge_count, head.length) = (1, 8);
+    } else if op != Nop && entries == 0 && room / 16 < 16 {
         head.length = 0;
     }
     head

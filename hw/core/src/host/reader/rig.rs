@@ -3,7 +3,7 @@
 use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
 
 use super::model::{line, units};
-use super::{HostReader, LINE_BYTES};
+use super::{CLIENTS, HostReader, LINE_BYTES};
 use crate::host::dma_read::model::answer;
 use crate::host::dma_read::{OUTSTANDING, ReadCommand, ReadData};
 use crate::host::read_memory::{ReadMemory, broken, byte};
@@ -13,13 +13,15 @@ use crate::testing::{collect, push, read, verilated};
 
 const LIMIT: u64 = 100_000;
 
-/// What the four clients ask for.
+/// What the six clients ask for.
 #[derive(Clone, Default)]
 pub(super) struct Asked {
     pub(super) fetch: Vec<ReadCommand>,
     pub(super) payload: Vec<ReadCommand>,
     pub(super) lines: Vec<LineRequest>,
     pub(super) packets: Vec<ReadCommand>,
+    pub(super) lists: Vec<ReadCommand>,
+    pub(super) words: Vec<ReadCommand>,
 }
 
 /// What they get.
@@ -29,6 +31,8 @@ pub(super) struct Answers<const D: usize> {
     pub(super) payload: Vec<ReadData<D>>,
     pub(super) lines: Vec<Line>,
     pub(super) packets: Vec<ReadData<D>>,
+    pub(super) lists: Vec<Unit>,
+    pub(super) words: Vec<ReadData<D>>,
 }
 
 impl<const D: usize> Answers<D> {
@@ -39,6 +43,8 @@ impl<const D: usize> Answers<D> {
             payload: asked.payload.iter().flat_map(|command| answer::<D>(command, byte, broken)).collect(),
             lines: asked.lines.iter().map(|request| line::<D>(request, byte, broken)).collect(),
             packets: asked.packets.iter().flat_map(|command| answer::<D>(command, byte, broken)).collect(),
+            lists: asked.lists.iter().flat_map(|command| units::<D>(command, byte, broken)).collect(),
+            words: asked.words.iter().flat_map(|command| answer::<D>(command, byte, broken)).collect(),
         }
     }
 
@@ -47,19 +53,22 @@ impl<const D: usize> Answers<D> {
             + self.payload.iter().filter(|beat| beat.err).count()
             + self.lines.iter().filter(|line| line.err).count()
             + self.packets.iter().filter(|beat| beat.err).count()
+            + self.lists.iter().filter(|unit| unit.err).count()
+            + self.words.iter().filter(|beat| beat.err).count()
     }
 
-    fn counts(&self) -> [usize; 4] {
-        [self.units.len(), self.payload.len(), self.lines.len(), self.packets.len()]
+    pub(super) fn counts(&self) -> [usize; CLIENTS] {
+        let (lists, words) = (self.lists.len(), self.words.len());
+        [self.units.len(), self.payload.len(), self.lines.len(), self.packets.len(), lists, words]
     }
 }
 
 pub(super) struct Rig<const D: usize, const LOG: usize> {
     pub(super) bench: Bench,
     pub(super) memory: ReadMemory<D>,
-    /// Fetch, payload, lines, packets.
-    pub(super) commands: [SourceId; 4],
-    pub(super) answers: [SinkId; 4],
+    /// Fetch, payload, lines, packets, lists, words.
+    pub(super) commands: [SourceId; CLIENTS],
+    pub(super) answers: [SinkId; CLIENTS],
     /// Pulses of `failed` so far.
     pub(super) failed: usize,
 }
@@ -67,10 +76,10 @@ pub(super) struct Rig<const D: usize, const LOG: usize> {
 impl<const D: usize, const LOG: usize> Rig<D, LOG> {
     pub(super) fn new() -> Self {
         let mut bench = verilated(&format!("host_reader_{D}"), HostReader::<D, LOG>::default);
-        let commands =
-            ["fetch", "payload", "line_request", "packet"].map(|name| bench.source(name).expect("it exists"));
-        let answers =
-            ["units", "payload_data", "line", "packet_data"].map(|name| bench.sink(name).expect("it exists"));
+        let commands = ["fetch", "payload", "line_request", "packet", "list", "word"]
+            .map(|name| bench.source(name).expect("it exists"));
+        let answers = ["units", "payload_data", "line", "packet_data", "list_units", "word_data"]
+            .map(|name| bench.sink(name).expect("it exists"));
         let memory = ReadMemory::new(&mut bench, OUTSTANDING);
         bench.reset(2);
         Self { bench, memory, commands, answers, failed: 0 }
@@ -81,6 +90,8 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         push(&mut self.bench, self.commands[1], &asked.payload);
         push(&mut self.bench, self.commands[2], &asked.lines);
         push(&mut self.bench, self.commands[3], &asked.packets);
+        push(&mut self.bench, self.commands[4], &asked.lists);
+        push(&mut self.bench, self.commands[5], &asked.words);
     }
 
     pub(super) fn step(&mut self) {
@@ -93,9 +104,9 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
     }
 
     /// Steps until the clients have so many answers; the cycles that took.
-    pub(super) fn wait(&mut self, counts: [usize; 4]) -> u64 {
+    pub(super) fn wait(&mut self, counts: [usize; CLIENTS]) -> u64 {
         let start = self.bench.cycle();
-        while (0..4).any(|client| self.bench[self.answers[client]].received().len() < counts[client]) {
+        while (0..CLIENTS).any(|client| self.bench[self.answers[client]].received().len() < counts[client]) {
             assert!(self.bench.cycle() - start < LIMIT, "stuck before {counts:?} answers");
             self.step();
         }
@@ -108,6 +119,8 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
             payload: collect(&mut self.bench, self.answers[1]),
             lines: collect(&mut self.bench, self.answers[2]),
             packets: collect(&mut self.bench, self.answers[3]),
+            lists: collect(&mut self.bench, self.answers[4]),
+            words: collect(&mut self.bench, self.answers[5]),
         }
     }
 
@@ -129,7 +142,7 @@ pub(super) fn command(iova: u64, len: u64, tag: u64) -> ReadCommand {
     ReadCommand { iova: iova.into(), len: len.into(), tag: tag.into() }
 }
 
-/// Requests of all four clients, anywhere in 1 MiB.
+/// Requests of all clients, anywhere in 1 MiB.
 pub(super) fn random(rng: &mut SplitMix64, count: u64) -> Asked {
     let mut asked = Asked::default();
     for _ in 0..count {
@@ -140,6 +153,8 @@ pub(super) fn random(rng: &mut SplitMix64, count: u64) -> Asked {
         let longest = [8, 300, 4096][usize::try_from(rng.below(3)).expect("small")];
         asked.payload.push(command(rng.below(1 << 20), 1 + rng.below(longest), rng.below(64)));
         asked.packets.push(command(rng.below(1 << 20), 1 + rng.below(longest), rng.below(64)));
+        asked.lists.push(command(rng.below(1 << 20) & !63, 64 * (1 + rng.below(5)), rng.below(64)));
+        asked.words.push(command(rng.below(1 << 20) & !7, 8, rng.below(64)));
         for _ in 0..4 {
             let addr = rng.below(1 << 20) & !(LINE_BYTES as u64 - 1);
             asked.lines.push(LineRequest { addr: addr.into(), id: rng.below(8).into() });

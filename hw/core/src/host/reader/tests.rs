@@ -1,5 +1,6 @@
 use stroma_verilate::{Pause, SplitMix64};
 
+use super::CLIENTS;
 use super::gather::{Gather, Gathered};
 use super::rig::{Answers, Asked, Rig, command, random};
 use crate::host::dma_read::ReadData;
@@ -31,7 +32,7 @@ fn survives<const D: usize, const LOG: usize>() {
     let (mut rig, mut rng) = (Rig::<D, LOG>::new(), SplitMix64::new(2));
     (rig.memory.pick, rig.memory.latency) = (Pick::Any, (0, 80));
     for (turn, (idle, pressure)) in stalls().into_iter().enumerate() {
-        for client in 0..4 {
+        for client in 0..CLIENTS {
             let is_odd = (turn + client) % 2 == 1;
             rig.bench[rig.commands[client]].pause(if is_odd { idle.clone() } else { Pause::None });
             rig.bench[rig.answers[client]].pause(if is_odd { Pause::None } else { pressure.clone() });
@@ -80,12 +81,11 @@ fn a_line_takes_a_cycle_more_than_the_engine() {
 }
 
 fn stalled<const D: usize, const LOG: usize>() {
-    for client in 0..3 {
+    for client in 0..CLIENTS {
         let (mut rig, mut rng) = (Rig::<D, LOG>::new(), SplitMix64::new(3));
         rig.bench[rig.answers[client]].pause(Pause::Script(vec![true]));
         let asked = random(&mut rng, 20);
-        let all = Answers::<D>::to(&asked);
-        let mut counts = [all.units.len(), all.payload.len(), all.lines.len(), all.packets.len()];
+        let mut counts = Answers::<D>::to(&asked).counts();
         counts[client] = 0;
         rig.send(&asked);
         rig.wait(counts);
@@ -113,13 +113,15 @@ fn failures_of_all_clients_in_one_cycle_are_all_counted() {
         payload: vec![command(at, 1, 1); 10],
         lines: vec![LineRequest { addr: at.into(), id: 1.into() }; 10],
         packets: vec![command(at, 1, 2); 10],
+        lists: vec![command(at, 64, 0); 10],
+        words: vec![command(at, 8, 3); 10],
     };
     rig.send(&asked);
     rig.run(200);
     for answer in rig.answers {
         rig.bench[answer].pause(Pause::None);
     }
-    assert_eq!(Answers::<512>::to(&asked).failures(), 40);
+    assert_eq!(Answers::<512>::to(&asked).failures(), 60);
     rig.check(&asked);
 }
 
@@ -140,11 +142,13 @@ fn recovers<const D: usize, const LOG: usize>() {
         let lost = |client: usize| {
             usize::try_from(rig.bench[rig.commands[client]].sent() - before[client]).expect("few")
         };
-        let [fetch, payload, lines, packets] = [lost(0), lost(1), lost(2), lost(3)];
+        let [fetch, payload, lines, packets, lists, words] = std::array::from_fn(lost);
         asked.fetch.drain(..fetch);
         asked.payload.drain(..payload);
         asked.lines.drain(..lines);
         asked.packets.drain(..packets);
+        asked.lists.drain(..lists);
+        asked.words.drain(..words);
         rig.check(&asked);
     }
 }

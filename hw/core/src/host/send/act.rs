@@ -62,6 +62,8 @@ block! {
         has_more: Signal<Local, Bit>,
         blocks: Signal<Local, Bit>,
         is_pushed: Signal<Local, Bit>,
+        /// The doorbell has news for a queue pair that waits for nothing.
+        wants: Signal<Local, Bit>,
         is_fetched: Signal<Local, Bit>,
         joins: Signal<Local, Bit>,
         distance: Signal<Local, Bits<16>>,
@@ -91,10 +93,12 @@ impl Logic for Act {
         self.rewinds.next = self.progresses.val() & self.progress.val().rewinds;
         self.starts_at.next = self.ends.val() | (self.rewinds.val() & !self.state.val().busy);
         self.has_more.next = self.state.val().producer != self.progress.val().next_index;
-        self.blocks.next = self.ends.val() & self.progress.val().blocked & !self.state.val().kicked;
+        self.blocks.next =
+            self.progress.val().blocked & (self.rewinds.val() | (self.ends.val() & !self.state.val().kicked));
         // What a blocked queue pair may wait for has happened, or what a job under way will find blocked.
-        self.releases.next =
-            self.kicks.val() | self.rewinds.val() | (self.changes.val() & !self.resets.val());
+        self.releases.next = self.kicks.val()
+            | (self.rewinds.val() & !self.blocks.val())
+            | (self.changes.val() & !self.resets.val());
 
         // A push starts when its WQE is the very next, and a doorbell when nobody else waits.
         self.is_pushed.next = self.rings.val()
@@ -106,19 +110,13 @@ impl Logic for Act {
             & self.is_ready.val()
             & self.may_start.val()
             & self.push_room.val();
-        self.is_fetched.next = self.rings.val()
-            & self.advances.val()
-            & !self.is_pushed.val()
-            & self.is_free.val()
+        self.wants.next = self.rings.val() & self.advances.val() & self.is_free.val() & !self.is_pushed.val();
+        self.is_fetched.next = self.wants.val()
             & self.runs.val()
             & self.may_start.val()
             & self.is_alone.val()
             & self.fetch_room.val();
-        self.joins.next = self.rings.val()
-            & self.advances.val()
-            & !self.is_pushed.val()
-            & !self.is_fetched.val()
-            & self.is_free.val();
+        self.joins.next = self.wants.val() & !self.is_fetched.val();
         self.distance.next = self.gap.val();
         if self.serves.val() {
             self.distance.next = self.waiting.val();
@@ -171,6 +169,10 @@ impl Logic for Act {
         }
         if self.starts_at.val() {
             self.changed.next.next_index = self.progress.val().next_index;
+        }
+        // Whoever stands in line keeps its place: its job will be told to wait.
+        if self.rewinds.val() & self.blocks.val() & self.is_idle.val() {
+            self.changed.next.blocked = self.has_more.val();
         }
         if self.ends.val() {
             self.changed.next.busy = false;

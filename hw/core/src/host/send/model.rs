@@ -195,10 +195,12 @@ impl Model {
     fn rewind(&mut self, number: usize, progress: &Progress) {
         let queue = &mut self.queues[number];
         if queue.busy {
-            queue.kicked = true;
-        } else {
-            queue.next = u16::try_from(progress.next_index.index()).expect("16 bits");
-            queue.blocked = false;
+            queue.kicked |= !progress.blocked;
+            return;
+        }
+        queue.next = u16::try_from(progress.next_index.index()).expect("16 bits");
+        queue.blocked = progress.blocked && !queue.queued && queue.waiting() > 0;
+        if !progress.blocked {
             self.line_up(number);
         }
     }

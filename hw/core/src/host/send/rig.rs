@@ -61,6 +61,8 @@ pub(super) struct Counts {
     pub(super) early_kicks: u64,
     /// Rewinds of queue pairs without a job, in line, and with a job.
     pub(super) rewinds: [u64; 3],
+    /// Those of them that are for later.
+    pub(super) holds: [u64; 3],
     /// Doorbells that were good because something has completed.
     pub(super) far_doorbells: u64,
 }
@@ -257,6 +259,15 @@ impl Rig {
 
     /// Queues a rewind, to so many units before the next to fetch.
     pub(super) fn rewind(&mut self, number: usize, back: u16) {
+        self.move_back(number, back, false);
+    }
+
+    /// Queues a rewind for later.
+    pub(super) fn hold(&mut self, number: usize, back: u16) {
+        self.move_back(number, back, true);
+    }
+
+    fn move_back(&mut self, number: usize, back: u16, blocked: bool) {
         let queue = self.model.queues[number];
         let next_index = u64::from(queue.next.wrapping_sub(back)).into();
         if queue.busy {
@@ -264,7 +275,7 @@ impl Rig {
         }
         let qpn = (number as u64).into();
         let bytes = noise(&mut self.rng);
-        self.advance(Progress { qpn, next_index, rewinds: true, blocked: false, bytes });
+        self.advance(Progress { qpn, next_index, rewinds: true, blocked, bytes });
     }
 
     fn advance(&mut self, progress: Progress) {
@@ -355,6 +366,7 @@ impl Rig {
                 if progress.rewinds {
                     let case = if queue.busy { 2 } else { usize::from(queue.queued) };
                     self.counts.rewinds[case] += 1;
+                    self.counts.holds[case] += u64::from(progress.blocked);
                 } else {
                     let ended = self.running.iter_mut().find(|running| !running.has_ended);
                     ended.expect("a job runs").has_ended = true;

@@ -112,8 +112,12 @@ fn create(rig: &mut Rig) {
 fn rewind(rig: &mut Rig, number: usize) {
     let capacity = 1_u16 << rig.rows[number].log.index();
     let most = capacity.saturating_sub(rig.model.queues[number].waiting());
-    let back = rig.rng.below(u64::from(most) + 1);
-    rig.rewind(number, u16::try_from(back).expect("no more than the ring"));
+    let back = u16::try_from(rig.rng.below(u64::from(most) + 1)).expect("no more than the ring");
+    if rig.rng.below(3) == 0 {
+        rig.hold(number, back);
+    } else {
+        rig.rewind(number, back);
+    }
 }
 
 /// Doorbells, changes of state, resets, drains, pauses, kicks and rewinds at random.
@@ -191,6 +195,7 @@ fn agrees_with_the_model() {
             "seed {seed}: {counts:?}"
         );
         assert!(counts.rewinds.iter().all(|count| *count > 5), "seed {seed}: {counts:?}");
+        assert!(counts.holds.iter().all(|count| *count > 1), "seed {seed}: {counts:?}");
     }
 }
 

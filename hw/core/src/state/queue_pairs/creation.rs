@@ -11,7 +11,7 @@ use crate::constant::number;
 /// Kinds of queue pairs.
 const KINDS: usize = QueuePairKind::ALL.len();
 /// Fields that creation looks at.
-const CHECKS: usize = 9;
+const CHECKS: usize = 10;
 /// Those fields, in the order of the body's bytes, which is the order of the checks.
 const CHECKED: [Field; CHECKS] = [
     QueuePair::KIND,
@@ -23,6 +23,7 @@ const CHECKED: [Field; CHECKS] = [
     QueuePair::HAS_SRQ,
     QueuePair::SEND_BASE,
     QueuePair::RECEIVE_BASE,
+    QueuePair::SRQ,
 ];
 /// log2 of the bytes of a unit of the send queue.
 const UNIT_LOG: usize = 6;
@@ -32,7 +33,7 @@ const RECEIVE_ENTRY_LOG: usize = 4;
 block! {
     /// Judges the body of a create command. Logic only.
     ///
-    /// - **Ports** `body`: of the command; `cq_exists`: whether its CQs for sending and for receiving do; `refused`,
+    /// - **Ports** `body`: of the command; `cq_exists`: whether its CQs for sending and for receiving do; `srq_exists`: whether its SRQ does; `refused`,
     ///   `field`: a field holds what it may not, and the byte where the first such begins, 0 if there is none;
     ///   `stored`: the queue pair in RESET, with what creation sets and zeroes elsewhere.
     /// - **Latency** 0 cycles. **Reset** none.
@@ -40,6 +41,7 @@ block! {
     pub struct Creation<const CQS: usize, const PAGES: usize> {
         pub body: Signal<In, Bits<896>>,
         pub cq_exists: [Signal<In, Bit>; 2],
+        pub srq_exists: Signal<In, Bit>,
         pub refused: Signal<Out, Bit>,
         pub field: Signal<Out, Bits<16>>,
         pub stored: Signal<Out, Bits<896>>,
@@ -55,6 +57,7 @@ block! {
         receive_bytes: Signal<Local, Bits<5>>,
         send_end: Signal<Local, Bits<65>>,
         receive_end: Signal<Local, Bits<65>>,
+        has_srq: Signal<Local, Bit>,
         bad: [Signal<Local, Bit>; CHECKS],
         found: Signal<Local, Bit>,
         kind_at: Constant<Bits<10>> = number(QueuePair::KIND.offset()),
@@ -111,13 +114,16 @@ impl<const CQS: usize, const PAGES: usize> Logic for Creation<CQS, PAGES> {
         self.bad[4].next = self.receive_log.val().any()
             & ((self.receive_log.val() < self.log_min.val()) | (self.receive_log.val() > self.log_max.val()));
         self.bad[5].next = (self.page.val() >> self.page_log.val()).any();
-        self.bad[6].next = self.body.val().get_bit(self.has_srq_at.val().index());
+        // Receives come from one queue.
+        self.has_srq.next = self.body.val().get_bit(self.has_srq_at.val().index());
+        self.bad[6].next = self.has_srq.val() & self.receive_log.val().any();
         // A ring may end where the addresses do, but not go on at 0.
         self.bad[7].next = bit_cast::<RING_ALIGN_LOG, 64>(self.send_base.val()).any()
             | (self.send_end.val().get_bit(64) & bit_cast::<64, 65>(self.send_end.val()).any());
         self.bad[8].next = self.receive_log.val().any()
             & (bit_cast::<RING_ALIGN_LOG, 64>(self.receive_base.val()).any()
                 | (self.receive_end.val().get_bit(64) & bit_cast::<64, 65>(self.receive_end.val()).any()));
+        self.bad[9].next = self.has_srq.val() & !self.srq_exists.val();
 
         self.found.next = false;
         self.field.next = 0.into();

@@ -34,7 +34,7 @@ record! {
 block! {
     /// Judges one command against the queue pair it names. The first cause that applies refuses it.
     ///
-    /// - **Ports** `verb`, `attributes`, `body`: of the command; `present`, `beyond`: what the tables show; `cq_exists`: as
+    /// - **Ports** `verb`, `attributes`, `body`: of the command; `present`, `beyond`: what the tables show; `cq_exists`, `srq_exists`: as
     ///   in [`Creation`]. `verdict`; `outcome`: the queue pair to be stored, all zero for none, or to be shown.
     /// - **Latency** 1 cycle, in which the inputs stay as they are: the checks are registered, for they are deep.
     /// - **Reset** none: nothing is kept.
@@ -46,6 +46,7 @@ block! {
         pub present: Signal<In, Bits<896>>,
         pub beyond: Signal<In, Bit>,
         pub cq_exists: [Signal<In, Bit>; 2],
+        pub srq_exists: Signal<In, Bit>,
         pub verdict: Signal<Out, Verdict>,
         pub outcome: Signal<Out, Bits<896>>,
         creation: Creation<CQS, PAGES>,
@@ -83,6 +84,7 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
         for i in 0..2 {
             self.creation.cq_exists[i].next = self.cq_exists[i].val();
         }
+        self.creation.srq_exists.next = self.srq_exists.val();
         self.modification.present.next = self.present.val();
         self.modification.body.next = self.body.val();
         self.modification.attributes.next = self.attributes.val();

@@ -8,7 +8,7 @@ use stroma_abi::desc::{CommandStatus, Event, QueuePair, QueuePairKind, QueuePair
 
 use super::super::command::{ObjectCommand, ObjectReply};
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
-use crate::transport::records::{PathRow, PeerRow};
+use crate::transport::records::{PathRow, PeerRow, RingRow};
 
 /// A command in plain numbers.
 #[derive(Clone, Copy, Debug)]
@@ -142,13 +142,14 @@ impl Owner {
             (8, self.cqs.contains(&body.receive_cq)),
             (11, body.receive_log == 0 || is_log(body.receive_log)),
             (12, body.page < self.pages),
-            (14, !body.has_srq),
+            (14, !body.has_srq || body.receive_log == 0),
             (16, is_log(body.send_log) && is_ring(body.send_base, 64 << body.send_log)),
             (
                 24,
                 body.receive_log == 0
                     || is_log(body.receive_log) && is_ring(body.receive_base, receive_bytes()),
             ),
+            (32, !body.has_srq || is_shared(body.srq)),
         ];
         if let Some((byte, _)) = is_good.iter().find(|(_, is_good)| !is_good) {
             return Err((CommandStatus::BadField, *byte));
@@ -181,6 +182,11 @@ impl Owner {
         self.queue_pairs.get(&number).map(peer_row)
     }
 
+    /// Where its rings are; `None` when there is no such queue pair.
+    pub(super) fn ring(&self, number: u32) -> Option<RingRow> {
+        self.queue_pairs.get(&number).map(ring_row)
+    }
+
     /// What packets to its peer need; `None` when there is no path.
     pub(super) fn path(&self, number: u32) -> Option<PathRow> {
         self.queue_pairs.get(&number).and_then(path_row)
@@ -207,6 +213,27 @@ impl Owner {
     }
 }
 
+/// Every second shared receive queue exists.
+pub(super) fn is_shared(number: u32) -> bool {
+    number.is_multiple_of(2)
+}
+
+/// Where its rings are.
+fn ring_row(queue_pair: &QueuePair) -> RingRow {
+    RingRow {
+        exists: true,
+        state: u64::from(queue_pair.state).into(),
+        page: u64::from(queue_pair.page).into(),
+        pd: u64::from(queue_pair.pd).into(),
+        send_base: (queue_pair.send_base >> 12).into(),
+        send_log: u64::from(queue_pair.send_log).into(),
+        receive_base: (queue_pair.receive_base >> 12).into(),
+        receive_log: u64::from(queue_pair.receive_log).into(),
+        receive_stride: u64::from(queue_pair.receive_stride).into(),
+        has_srq: queue_pair.has_srq,
+    }
+}
+
 /// What the receiving side reads.
 fn peer_row(queue_pair: &QueuePair) -> PeerRow {
     PeerRow {
@@ -223,6 +250,12 @@ fn peer_row(queue_pair: &QueuePair) -> PeerRow {
         cq: u64::from(queue_pair.send_cq).into(),
         timeout: u64::from(queue_pair.timeout).into(),
         retry: u64::from(queue_pair.retry).into(),
+        rnr_retry: u64::from(queue_pair.rnr_retry).into(),
+        min_rnr: u64::from(queue_pair.min_rnr).into(),
+        reads_in: u64::from(queue_pair.reads_in).into(),
+        receive_cq: u64::from(queue_pair.receive_cq).into(),
+        has_srq: queue_pair.has_srq,
+        srq: u64::from(queue_pair.srq).into(),
     }
 }
 

@@ -7,12 +7,12 @@ use stroma_abi::desc::QueuePair;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::QueuePairs;
-use super::model::{Ask, Outcome, Owner};
+use super::model::{Ask, Outcome, Owner, is_shared};
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 use crate::pack::Packed;
 use crate::state::command::ObjectReply;
 use crate::testing::{collect, push, read, verilated};
-use crate::transport::records::{PathRow, PeerRow};
+use crate::transport::records::{PathRow, PeerRow, RingRow};
 
 /// log2 of the queue pairs.
 pub(super) const QPS: usize = 3;
@@ -174,6 +174,8 @@ impl Rig {
             let exists = self.owner.cqs.contains(&u32::try_from(u64::from(cq)).expect("24 bits"));
             self.set(&format!("probe_exists${side}"), exists.into());
         }
+        let srq: Bits<24> = read(&self.bench, "probe_srq");
+        self.set("srq_exists", is_shared(u32::try_from(u64::from(srq)).expect("24 bits")).into());
         let is_drained = self.drained_at.is_some_and(|at| at <= now);
         self.set("drained", is_drained.into());
         let is_settled = self.settled_at.is_some_and(|at| at <= now);
@@ -202,6 +204,10 @@ impl Rig {
         for name in ["peer", "path"] {
             self.set(&format!("{name}_enable"), looked_at.is_some().into());
             self.set(&format!("{name}_index"), index);
+        }
+        for reader in 0..2 {
+            self.set(&format!("ring_enable${reader}"), looked_at.is_some().into());
+            self.set(&format!("ring_index${reader}"), index);
         }
         let (errors, commands) = (self.bench[self.error].sent(), self.bench[self.command].sent());
         let was_offered = read::<bool>(&self.bench, "reply$valid");
@@ -295,6 +301,10 @@ impl Rig {
         assert_eq!(peer.exists.then_some(peer), self.owner.peer(number), "peer of queue pair {number}");
         let path: PathRow = read(&self.bench, "path");
         assert_eq!(path.exists.then_some(path), self.owner.path(number), "path of queue pair {number}");
+        for reader in 0..2 {
+            let ring: RingRow = read(&self.bench, &format!("ring${reader}"));
+            assert_eq!(ring.exists.then_some(ring), self.owner.ring(number), "rings of queue pair {number}");
+        }
     }
 
     /// Steps until all that was queued has been answered.

@@ -7,7 +7,7 @@ use crate::constant::number;
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
 use crate::prim::reverse::Reverse;
-use crate::transport::records::{PathRow, PeerRow};
+use crate::transport::records::{PathRow, PeerRow, RingRow};
 
 const _: () = {
     assert!(
@@ -47,6 +47,12 @@ block! {
         cq_at: Constant<Bits<10>> = number(QueuePair::SEND_CQ.offset()),
         timeout_at: Constant<Bits<10>> = number(QueuePair::TIMEOUT.offset()),
         retry_at: Constant<Bits<10>> = number(QueuePair::RETRY.offset()),
+        rnr_retry_at: Constant<Bits<10>> = number(QueuePair::RNR_RETRY.offset()),
+        min_rnr_at: Constant<Bits<10>> = number(QueuePair::MIN_RNR.offset()),
+        reads_in_at: Constant<Bits<10>> = number(QueuePair::READS_IN.offset()),
+        receive_cq_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_CQ.offset()),
+        has_srq_at: Constant<Bits<10>> = number(QueuePair::HAS_SRQ.offset()),
+        srq_at: Constant<Bits<10>> = number(QueuePair::SRQ.offset()),
     }
 }
 
@@ -82,6 +88,13 @@ impl<const QPS: usize> Logic for Peers<QPS> {
         self.rows.write_data.next.cq = self.body.val().get_bits::<24>(self.cq_at.val().index());
         self.rows.write_data.next.timeout = self.body.val().get_bits::<5>(self.timeout_at.val().index());
         self.rows.write_data.next.retry = self.body.val().get_bits::<3>(self.retry_at.val().index());
+        self.rows.write_data.next.rnr_retry = self.body.val().get_bits::<3>(self.rnr_retry_at.val().index());
+        self.rows.write_data.next.min_rnr = self.body.val().get_bits::<5>(self.min_rnr_at.val().index());
+        self.rows.write_data.next.reads_in = self.body.val().get_bits::<5>(self.reads_in_at.val().index());
+        self.rows.write_data.next.receive_cq =
+            self.body.val().get_bits::<24>(self.receive_cq_at.val().index());
+        self.rows.write_data.next.has_srq = self.body.val().get_bit(self.has_srq_at.val().index());
+        self.rows.write_data.next.srq = self.body.val().get_bits::<24>(self.srq_at.val().index());
     }
 }
 
@@ -155,5 +168,66 @@ impl<const QPS: usize> Logic for Paths<QPS> {
             self.body.val().get_bits::<20>(self.flow_label_at.val().index());
         self.rows.write_data.next.source_address =
             self.body.val().get_bits::<4>(self.source_address_at.val().index());
+    }
+}
+
+block! {
+    /// Keeps a [`RingRow`] for each of `2^QPS` queue pairs.
+    ///
+    /// - **Ports, latency, rate, reset** as [`Peers`].
+    pub struct Rings<const QPS: usize> {
+        pub clock: Signal<In, Clock>,
+        pub enable: Signal<In, Bit>,
+        pub index: Signal<In, Bits<24>>,
+        pub row: Signal<Out, RingRow>,
+        pub write: Signal<In, Bit>,
+        pub write_index: Signal<In, Bits<QPS>>,
+        pub body: Signal<In, Bits<896>>,
+        rows: BlockRam<RingRow, QPS>,
+        is_beyond: Reg<Bit>,
+        log: Constant<Bits<5>> = number(QPS),
+        state_at: Constant<Bits<10>> = number(QueuePair::STATE.offset()),
+        kind_at: Constant<Bits<10>> = number(QueuePair::KIND.offset()),
+        page_at: Constant<Bits<10>> = number(QueuePair::PAGE.offset()),
+        pd_at: Constant<Bits<10>> = number(QueuePair::PD.offset()),
+        /// Of the bases without their low twelve bits.
+        send_base_at: Constant<Bits<10>> = number(QueuePair::SEND_BASE.offset() + 12),
+        receive_base_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_BASE.offset() + 12),
+        send_log_at: Constant<Bits<10>> = number(QueuePair::SEND_LOG.offset()),
+        receive_log_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_LOG.offset()),
+        receive_stride_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_STRIDE.offset()),
+        has_srq_at: Constant<Bits<10>> = number(QueuePair::HAS_SRQ.offset()),
+    }
+}
+
+impl<const QPS: usize> Logic for Rings<QPS> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, rows);
+        dff_setup!(self, clock, is_beyond);
+        self.rows.read_enable.next = self.enable.val();
+        self.rows.read_address.next = bit_cast::<QPS, 24>(self.index.val());
+        if self.enable.val() {
+            self.is_beyond.d.next = (self.index.val() >> self.log.val()).any();
+        }
+        self.row.next = self.rows.read_data.val();
+        if self.is_beyond.q.val() {
+            self.row.next.exists = false;
+        }
+        self.rows.write_enable.next = self.write.val();
+        self.rows.write_address.next = self.write_index.val();
+        self.rows.write_data.next.exists = self.body.val().get_bits::<3>(self.kind_at.val().index()).any();
+        self.rows.write_data.next.state = self.body.val().get_bits::<3>(self.state_at.val().index());
+        self.rows.write_data.next.page = self.body.val().get_bits::<12>(self.page_at.val().index());
+        self.rows.write_data.next.pd = self.body.val().get_bits::<16>(self.pd_at.val().index());
+        self.rows.write_data.next.send_base = self.body.val().get_bits::<52>(self.send_base_at.val().index());
+        self.rows.write_data.next.send_log = self.body.val().get_bits::<4>(self.send_log_at.val().index());
+        self.rows.write_data.next.receive_base =
+            self.body.val().get_bits::<52>(self.receive_base_at.val().index());
+        self.rows.write_data.next.receive_log =
+            self.body.val().get_bits::<4>(self.receive_log_at.val().index());
+        self.rows.write_data.next.receive_stride =
+            self.body.val().get_bits::<3>(self.receive_stride_at.val().index());
+        self.rows.write_data.next.has_srq = self.body.val().get_bit(self.has_srq_at.val().index());
     }
 }

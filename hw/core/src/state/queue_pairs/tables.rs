@@ -3,12 +3,12 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::{QueuePair, QueuePairKind};
 
-use super::rows::{Paths, Peers};
+use super::rows::{Paths, Peers, Rings};
 use crate::constant::number;
 use crate::host::work::SendRow;
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
-use crate::transport::records::{PathRow, PeerRow};
+use crate::transport::records::{PathRow, PeerRow, RingRow};
 
 const _: () = assert!(QueuePairKind::from_code(0).is_none(), "a body of kind 0 is no queue pair");
 
@@ -18,7 +18,7 @@ block! {
     /// - **Ports** `read`, `index`: `body` shows that queue pair from the next cycle on and holds it until the next read,
     ///   `beyond` that there is no such place; a body of kind 0, which is also read beyond the table, is no queue pair.
     ///   `write*`: stores a body and its row at the clock edge. `row_enable`, `row_index`, `row`: the same read for the
-    ///   sending side, at any time; `peer*`, `path*`: as in [`Peers`] and [`Paths`]. `ready`: the tables are clean.
+    ///   sending side, at any time; `peer*`, `path*`, `ring*`: as in [`Peers`], [`Paths`] and, for two readers, [`Rings`]. `ready`: the tables are clean.
     /// - **Latency** 1 cycle; a read during a write of the same place gives the *old* content. **Rate** one read of each
     ///   table and one write per cycle.
     /// - **Reset** clears all places, one a cycle; `ready` is low meanwhile, and writes are lost.
@@ -42,9 +42,13 @@ block! {
         pub path_enable: Signal<In, Bit>,
         pub path_index: Signal<In, Bits<24>>,
         pub path: Signal<Out, PathRow>,
+        pub ring_enable: [Signal<In, Bit>; 2],
+        pub ring_index: [Signal<In, Bits<24>>; 2],
+        pub ring: [Signal<Out, RingRow>; 2],
         pub ready: Signal<Out, Bit>,
         peers: Peers<QPS>,
         paths: Paths<QPS>,
+        rings: [Rings<QPS>; 2],
         bodies: BlockRam<Bits<896>, QPS>,
         rows: BlockRam<SendRow, QPS>,
         is_beyond: Reg<Bit>,
@@ -139,6 +143,15 @@ impl<const QPS: usize> Logic for Tables<QPS> {
         self.paths.write.next = self.stores.val();
         self.paths.write_index.next = self.at.val();
         self.paths.body.next = self.stored.val();
+        for i in 0..2 {
+            self.rings[i].clock.next = self.clock.val();
+            self.rings[i].enable.next = self.ring_enable[i].val();
+            self.rings[i].index.next = self.ring_index[i].val();
+            self.ring[i].next = self.rings[i].row.val();
+            self.rings[i].write.next = self.stores.val();
+            self.rings[i].write_index.next = self.at.val();
+            self.rings[i].body.next = self.stored.val();
+        }
         if self.reset.val() {
             self.scrubbing.d.next = true;
             self.scrubbed.d.next = 0.into();

@@ -36,7 +36,8 @@ fn create(rig: &mut Rig, object: u32) -> Ask {
     let receive_log = if rng.below(4) == 0 { 0 } else { 4 + small(rng, 12) };
     QueuePair::RECEIVE_LOG.set(&mut body, receive_log);
     QueuePair::PAGE.set(&mut body, u16::from(small(rng, 4)));
-    QueuePair::HAS_SRQ.set(&mut body, false);
+    QueuePair::HAS_SRQ.set(&mut body, receive_log == 0 && rng.below(2) == 0);
+    QueuePair::SRQ.set(&mut body, 2 * u32::from(small(rng, 9)));
     QueuePair::SEND_BASE.set(&mut body, base(rng));
     QueuePair::RECEIVE_BASE.set(&mut body, base(rng));
     let mut command = Ask { body, ..Ask::new(Verb::Create, object) };
@@ -59,6 +60,7 @@ fn create(rig: &mut Rig, object: u32) -> Ask {
         9 => command.attributes = 1 << rng.below(64),
         10 => command.object ^= 1 << (3 + rng.below(29)),
         11 => body.fill(0xff),
+        12 => QueuePair::SRQ.set(body, 2 * u32::from(small(rng, 9)) + 1),
         _ => {}
     }
     command

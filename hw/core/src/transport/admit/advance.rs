@@ -1,7 +1,6 @@
 //! What an admitted work leaves behind, and what it sends.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::WorkOp;
 
 use super::intake::Opening;
 use super::judge::Verdict;
@@ -45,16 +44,16 @@ block! {
         again: Signal<Local, Bit>,
         skips: Signal<Local, Bits<32>>,
         moved: Signal<Local, CursorRow>,
-        read: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        one: Constant<Bits<5>> = number(1),
         quantum: Constant<Bits<32>> = number(QUANTUM_BYTES),
-        failed: Constant<Bits<2>> = number(Occasion::Failure as u64),
+        failed: Constant<Bits<3>> = number(Occasion::Failure as u64),
     }
 }
 
 impl Logic for Advance {
     #[hdl_gen]
     fn update(&mut self) {
-        self.is_read.next = self.work.val().opcode == self.read.val();
+        self.is_read.next = self.opening.val().asks & !self.opening.val().is_atomic;
         self.is_new.next = self.row.val().slot == self.row.val().head;
         self.begins.next = self.verdict.val().message & self.is_new.val();
         self.behind.next = self.row.val().index + bit_cast::<16, 4>(self.work.val().units);
@@ -83,7 +82,7 @@ impl Logic for Advance {
             if self.is_new.val() {
                 self.moved.next.head = self.row.val().head + 1;
                 self.moved.next.head_index = self.behind.val();
-                self.moved.next.reads = self.row.val().reads + self.is_read.val();
+                self.moved.next.reads = self.row.val().reads + self.opening.val().asks;
             }
         }
         if self.verdict.val().local {
@@ -103,14 +102,18 @@ impl Logic for Advance {
         self.message.next.qpn = self.work.val().qpn;
         self.message.next.pd = self.work.val().pd;
         self.message.next.path_mtu = self.work.val().path_mtu;
-        self.message.next.is_read = self.is_read.val();
+        self.message.next.opcode = self.work.val().opcode;
+        self.message.next.solicited = self.opening.val().solicited;
+        self.message.next.imm = self.opening.val().imm;
+        self.message.next.a1 = self.opening.val().a1;
+        self.message.next.a2 = self.opening.val().a2;
         self.message.next.inline = self.work.val().inline;
         self.message.next.units = self.work.val().units;
         self.message.next.sge_count = self.work.val().sge_count;
         self.message.next.length = self.work.val().length;
         self.message.next.skips = self.skips.val();
         self.message.next.packets = self.verdict.val().covers;
-        if self.is_read.val() {
+        if self.opening.val().asks {
             self.message.next.packets = 1.into();
         }
         self.message.next.psn = self.row.val().psn;
@@ -128,8 +131,10 @@ impl Logic for Advance {
         self.entry.next.length = self.work.val().length;
         self.entry.next.address = self.opening.val().address;
         self.entry.next.key = self.opening.val().key;
+        self.entry.next.scatters = self.is_read.val() & (self.work.val().sge_count > self.one.val());
         self.alarm.next.qpn = self.work.val().qpn;
         self.alarm.next.timeout = self.work.val().timeout;
+        self.alarm.next.rests = false;
 
         self.handed.next = self.work.val();
         self.handed.next.status = self.verdict.val().status;

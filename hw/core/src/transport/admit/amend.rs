@@ -13,12 +13,13 @@ block! {
     ///
     /// - **Ports** `rewind`, `change`: what is to be done, rewinds first; `free`: the rows are; `begins`: it begins, and looks
     ///   at the row of `index`; `row`: that row, a cycle later; `write`, `write_index`, `write_row`: the row afterwards;
-    ///   `progress`, `flush`: into FIFOs whose `ready` is a register; `rewound`, `forgotten`, `qpn`: done; `busy`: under way.
+    ///   `progress`, `flush`: into FIFOs whose `ready` is a register; `rewound`, `forgotten`, `qpn`: `qpn` sends again from now
+    ///   on, or begins anew; `busy`: under way.
     /// - **Latency** 1 cycle from `begins` to all that follows. **Rate** 2 cycles each.
     /// - **Backpressure** `rewind` waits for `progress` alone, `change` for `flush` and rewinds.
     /// - **Reset** forgets what is under way.
-    /// - **Limits** a rewind of a queue pair that has admitted nothing, or sends no more, is ignored. A change that both resets
-    ///   and stops, resets.
+    /// - **Limits** a rewind of a queue pair that has admitted nothing, or sends no more, is ignored. One behind the last message
+    ///   only ends or begins a rest: its index and PSN are not used. A change that both resets and stops, resets.
     pub struct Amend<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -43,6 +44,7 @@ block! {
         may_rewind: Signal<Local, Bit>,
         may_change: Signal<Local, Bit>,
         moves: Signal<Local, Bit>,
+        target: Signal<Local, CursorRow>,
         stops: Signal<Local, Bit>,
         resets: Signal<Local, Bit>,
         nothing: Constant<CursorRow> = Constant::new(CursorRow::default()),
@@ -76,6 +78,18 @@ impl<const QPS: usize> Logic for Amend<QPS> {
             & self.row.val().started
             & !self.row.val().stopped
             & !self.row.val().halted;
+        // All may have been answered while the queue pair rested.
+        self.target.next = self.row.val();
+        self.target.next.held = self.rewind.payload.val().holds;
+        self.target.next.slot = self.rewind.payload.val().slot;
+        self.target.next.index = self.row.val().head_index;
+        self.target.next.psn = self.row.val().frontier;
+        self.target.next.sent = 0.into();
+        if self.rewind.payload.val().slot != self.row.val().head {
+            self.target.next.index = self.rewind.payload.val().index;
+            self.target.next.psn = self.rewind.payload.val().psn;
+            self.target.next.sent = self.rewind.payload.val().skips;
+        }
         self.resets.next = self.changing.q.val() & self.change.payload.val().resets;
         self.stops.next = self.changing.q.val()
             & !self.change.payload.val().resets
@@ -91,23 +105,19 @@ impl<const QPS: usize> Logic for Amend<QPS> {
         if self.rewinding.q.val() {
             self.qpn.next = self.rewind.payload.val().qpn;
             self.write_index.next = bit_cast::<QPS, 24>(self.rewind.payload.val().qpn);
-            self.write_row.next = self.row.val();
-            self.write_row.next.index = self.rewind.payload.val().index;
-            self.write_row.next.psn = self.rewind.payload.val().psn;
-            self.write_row.next.sent = self.rewind.payload.val().skips;
-            self.write_row.next.slot = self.rewind.payload.val().slot;
+            self.write_row.next = self.target.val();
         }
         self.write.next = self.moves.val() | self.resets.val() | self.stops.val();
-        self.rewound.next = self.moves.val();
+        self.rewound.next = self.moves.val() & !self.rewind.payload.val().holds;
         self.forgotten.next = self.resets.val();
 
         self.flush.valid.next = self.stops.val();
         self.flush.payload.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);
         self.progress.valid.next = self.moves.val();
         self.progress.payload.next.qpn = self.rewind.payload.val().qpn;
-        self.progress.payload.next.next_index = self.rewind.payload.val().index;
+        self.progress.payload.next.next_index = self.target.val().index;
         self.progress.payload.next.rewinds = true;
-        self.progress.payload.next.blocked = false;
+        self.progress.payload.next.blocked = self.rewind.payload.val().holds;
         self.progress.payload.next.bytes = 0.into();
         if self.reset.val() {
             self.rewinding.d.next = false;

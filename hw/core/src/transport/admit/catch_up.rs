@@ -16,7 +16,8 @@ block! {
     /// - **Ports** `row`, `acked`: of the work's queue pair; `work`: the work; `follows`: its index is where the cursor goes
     ///   on, because the work before it was local and does not say how long it was. `caught`: the row afterwards;
     ///   `resumes`: its index and PSN are those of the message that `looks` names; `looks`: the message under the cursor, or
-    ///   the oldest if the cursor is at the head; `pending`: messages that are not over; `reads`: READs among them.
+    ///   the oldest if the cursor is at the head; `pending`: messages that are not over; `reads`: READs and atomics among
+    ///   them.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct CatchUp {
         pub row: Signal<In, CursorRow>,

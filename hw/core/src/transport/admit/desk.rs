@@ -181,7 +181,7 @@ impl Logic for Desk {
         self.progress.payload.next.qpn = self.work.payload.val().qpn;
         self.progress.payload.next.next_index = self.cursor.q.val().index;
         self.progress.payload.next.rewinds = false;
-        self.progress.payload.next.blocked = self.job.blocked.val();
+        self.progress.payload.next.blocked = self.job.blocked.val() | self.verdict.q.val().blocked;
         self.progress.payload.next.bytes = self.job.total.val();
         self.failure.valid.next = self.acting.q.val() & self.verdict.q.val().fails;
         self.failure.payload.next = self.advance.failure.val();

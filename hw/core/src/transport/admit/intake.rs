@@ -1,8 +1,8 @@
 //! Intake: a work is shown together with what its first unit says.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::wqe::BODY_AT;
-use stroma_abi::desc::{Sge, WorkOp};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT};
+use stroma_abi::desc::{AtomicOperands, Sge, WorkOp, WqeHead};
 
 use crate::constant::number;
 use crate::host::work::Work;
@@ -15,12 +15,33 @@ use crate::stream::{StreamSink, StreamSource};
 /// `2^LOG` units are held: those of two of the longest WQEs.
 const HELD_LOG: usize = 4;
 
+const _: () = assert!(
+    WorkOp::Send as u8 + 7 == WorkOp::FetchAdd as u8
+        && WorkOp::Read as u8 + 1 == WorkOp::CmpSwap as u8
+        && WorkOp::CmpSwap as u8 + 1 == WorkOp::FetchAdd as u8,
+    "requests are the codes from SEND to FETCH_ADD, and those that ask for data are the last"
+);
+
 record! {
-    /// How the units of a work begin.
+    /// What a work is, and how its units begin.
     pub struct Opening {
-        /// It has units; of one without, the rest means nothing, nor of one whose entries are no such.
+        /// It has units; of one without, all from `solicited` on means nothing, nor of one that has no such thing.
         pub has_units: Bit,
-        /// Virtual address of its first scatter/gather entry.
+        /// It is a request to the peer, without a status: SEND, WRITE, READ or an atomic.
+        pub is_request: Bit,
+        /// Its op-code asks for data: READ or an atomic.
+        pub asks: Bit,
+        /// Its op-code is an atomic's.
+        pub is_atomic: Bit,
+        /// The receiver is to be woken.
+        pub solicited: Bit,
+        /// Immediate data, or the key to invalidate.
+        pub imm: Bits<32>,
+        /// Atomic: what to add or to swap in.
+        pub a1: Bits<64>,
+        /// Atomic: what to compare.
+        pub a2: Bits<64>,
+        /// Virtual address of its first scatter/gather entry, of an atomic the entry of its result.
         pub address: Bits<64>,
         /// `L_Key` of that.
         pub key: Bits<32>,
@@ -28,7 +49,7 @@ record! {
 }
 
 block! {
-    /// Takes works and their units, and shows each work with its first entry before its units go on.
+    /// Takes works and their units, and shows each work with what its first unit says before its units go on.
     ///
     /// - **Ports** `work`, `units`: works, and the units of those that have some; `shown`, `opening`: a work and how its
     ///   units begin, always offered and taken together; `held`: the units, in their order; `busy`: something is inside.
@@ -51,6 +72,9 @@ block! {
         queue: Fifo<Bits<512>, HELD_LOG>,
         /// Units of the last work that have not come.
         rest: Reg<Bits<4>>,
+        is_bare: Signal<Local, Bit>,
+        is_request: Signal<Local, Bit>,
+        is_atomic: Signal<Local, Bit>,
         has_units: Signal<Local, Bit>,
         may_enter: Signal<Local, Bit>,
         takes_unit: Signal<Local, Bit>,
@@ -58,9 +82,15 @@ block! {
         entry: Signal<Local, Bits<128>>,
         gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
         scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
-        write: Constant<Bits<8>> = number(WorkOp::Write as u64),
+        send: Constant<Bits<8>> = number(WorkOp::Send as u64),
         read: Constant<Bits<8>> = number(WorkOp::Read as u64),
+        fetch_add: Constant<Bits<8>> = number(WorkOp::FetchAdd as u64),
+        solicited_at: Constant<Bits<10>> = number(WqeHead::SOLICITED.offset()),
+        imm_at: Constant<Bits<10>> = number(WqeHead::IMMEDIATE.offset()),
+        a1_at: Constant<Bits<10>> = number(BODY_AT * 8 + AtomicOperands::SWAP_ADD.offset()),
+        a2_at: Constant<Bits<10>> = number(BODY_AT * 8 + AtomicOperands::COMPARE.offset()),
         entry_at: Constant<Bits<10>> = number(BODY_AT * 8),
+        result_at: Constant<Bits<10>> = number(SECOND_AT * 8),
         address_at: Constant<Bits<8>> = number(Sge::ADDRESS.offset()),
         key_at: Constant<Bits<8>> = number(Sge::LOCAL_KEY.offset()),
     }
@@ -77,12 +107,16 @@ impl Logic for Intake {
         self.queue.reset.next = self.reset.val();
         StreamSink::<Work>::link(&mut self.work, &mut self.cut.sink);
 
-        self.has_units.next = !self.cut.source.payload.val().ends
-            & !self.cut.source.payload.val().status.any()
-            & ((self.cut.source.payload.val().opcode == self.gather.val())
-                | (self.cut.source.payload.val().opcode == self.scatter.val())
-                | (self.cut.source.payload.val().opcode == self.write.val())
-                | (self.cut.source.payload.val().opcode == self.read.val()));
+        self.is_bare.next = self.cut.source.payload.val().ends | self.cut.source.payload.val().status.any();
+        self.is_request.next = !self.is_bare.val()
+            & (self.cut.source.payload.val().opcode >= self.send.val())
+            & (self.cut.source.payload.val().opcode <= self.fetch_add.val());
+        self.is_atomic.next = (self.cut.source.payload.val().opcode > self.read.val())
+            & (self.cut.source.payload.val().opcode <= self.fetch_add.val());
+        self.has_units.next = self.is_request.val()
+            | (!self.is_bare.val()
+                & ((self.cut.source.payload.val().opcode == self.gather.val())
+                    | (self.cut.source.payload.val().opcode == self.scatter.val())));
         self.may_enter.next =
             self.cut.source.valid.val() & self.works.sink.ready.val() & !self.rest.q.val().any();
         self.takes_unit.next = self.queue.sink.ready.val()
@@ -95,8 +129,23 @@ impl Logic for Intake {
         self.works.sink.valid.next = self.enters.val();
         self.works.sink.payload.next = self.cut.source.payload.val();
         self.entry.next = bit_cast::<128, 512>(self.units.payload.val() >> self.entry_at.val());
+        if self.is_atomic.val() {
+            self.entry.next = bit_cast::<128, 512>(self.units.payload.val() >> self.result_at.val());
+        }
         self.openings.sink.valid.next = self.enters.val();
         self.openings.sink.payload.next.has_units = self.has_units.val();
+        self.openings.sink.payload.next.is_request = self.is_request.val();
+        self.openings.sink.payload.next.asks =
+            self.is_atomic.val() | (self.cut.source.payload.val().opcode == self.read.val());
+        self.openings.sink.payload.next.is_atomic = self.is_atomic.val();
+        self.openings.sink.payload.next.solicited =
+            bit_cast::<1, 512>(self.units.payload.val() >> self.solicited_at.val()).any();
+        self.openings.sink.payload.next.imm =
+            bit_cast::<32, 512>(self.units.payload.val() >> self.imm_at.val());
+        self.openings.sink.payload.next.a1 =
+            bit_cast::<64, 512>(self.units.payload.val() >> self.a1_at.val());
+        self.openings.sink.payload.next.a2 =
+            bit_cast::<64, 512>(self.units.payload.val() >> self.a2_at.val());
         self.openings.sink.payload.next.address =
             bit_cast::<64, 128>(self.entry.val() >> self.address_at.val());
         self.openings.sink.payload.next.key = bit_cast::<32, 128>(self.entry.val() >> self.key_at.val());

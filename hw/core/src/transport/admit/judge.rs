@@ -1,7 +1,7 @@
 //! What may become of a work.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::desc::Status;
 
 use super::intake::Opening;
 use super::rows::CursorRow;
@@ -25,13 +25,13 @@ record! {
         pub blocked: Bit,
         /// It is not what was sent under its index: the queue pair fails, with `status` and `vendor`.
         pub fails: Bit,
-        /// It is a READ that waits for READs.
+        /// It is a READ or an atomic that waits for such.
         pub read_waits: Bit,
         /// A `Status`.
         pub status: Bits<8>,
         /// Detail of an error, for people.
         pub vendor: Bits<8>,
-        /// PSNs that are sent: the packets of a WRITE, the answers of a READ.
+        /// PSNs that are sent: the packets of a SEND or WRITE, the answers of a READ or atomic.
         pub covers: Bits<24>,
         /// They are the last of the message.
         pub finishes: Bit,
@@ -44,7 +44,7 @@ block! {
     /// - **Ports** `row`, `resumes`, `pending`, `reads`: as [`CatchUp`](super::catch_up::CatchUp) gives them; `found`: the
     ///   message it names; `work`, `opening`: the work, and how its units begin; `packets`: its packets; `local_ended`: the queue
     ///   pair's last local work has ended; `bytes`: admitted in this job so far. `cursor`: the row with its cursor
-    ///   complete; `verdict`: what becomes of the work, nothing with `ends`.
+    ///   complete; `verdict`: what becomes of the work; with `ends` at most `blocked`: what comes next waits for a rewind.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Judge {
         pub row: Signal<In, CursorRow>,
@@ -63,20 +63,17 @@ block! {
         is_mine: Signal<Local, Bit>,
         is_stopped: Signal<Local, Bit>,
         is_old: Signal<Local, Bit>,
-        is_read: Signal<Local, Bit>,
-        is_network: Signal<Local, Bit>,
         is_hopeless: Signal<Local, Bit>,
         agrees: Signal<Local, Bit>,
         span: Signal<Local, Bits<25>>,
         is_full: Signal<Local, Bit>,
         read_waits: Signal<Local, Bit>,
+        waits: Signal<Local, Bit>,
         is_spent: Signal<Local, Bit>,
         left: Signal<Local, Bits<24>>,
         share: Signal<Local, Bits<24>>,
         outcome: Signal<Local, Verdict>,
         nothing: Constant<Verdict> = Constant::new(Verdict::default()),
-        write: Constant<Bits<8>> = number(WorkOp::Write as u64),
-        read: Constant<Bits<8>> = number(WorkOp::Read as u64),
         flushed: Constant<Bits<8>> = number(Status::Flushed as u64),
         malformed: Constant<Bits<8>> = number(Status::LocalQueuePair as u64),
         overwritten: Constant<Bits<8>> = number(Defect::Index as u64),
@@ -101,15 +98,12 @@ impl Logic for Judge {
         self.is_mine.next = !self.work.val().ends & (self.now.val().index == self.work.val().index);
         self.is_stopped.next = self.row.val().stopped | self.row.val().halted;
         self.is_old.next = self.row.val().slot != self.row.val().head;
-        self.is_read.next = self.work.val().opcode == self.read.val();
-        self.is_network.next = !self.work.val().status.any()
-            & (self.is_read.val() | (self.work.val().opcode == self.write.val()));
-        self.is_hopeless.next = self.is_read.val() & !self.work.val().reads_out.any();
-        self.agrees.next = self.is_network.val()
+        self.is_hopeless.next = self.opening.val().asks & !self.work.val().reads_out.any();
+        self.agrees.next = self.opening.val().is_request
             & (self.found.val().index == self.work.val().index)
             & (self.found.val().opcode == self.work.val().opcode)
             & (self.found.val().length == self.work.val().length)
-            & (!self.is_read.val()
+            & (!self.opening.val().asks
                 | ((self.found.val().address == self.opening.val().address)
                     & (self.found.val().key == self.opening.val().key)));
         // At the head the oldest message is looked at: all PSNs from its first on are in flight.
@@ -117,7 +111,11 @@ impl Logic for Judge {
             + bit_cast::<25, 24>(self.packets.val());
         self.is_full.next = (self.pending.val() == self.most.val())
             | (self.pending.val().any() & (self.span.val() > self.window.val()));
-        self.read_waits.next = self.is_read.val() & (self.reads.val() >= self.work.val().reads_out);
+        self.read_waits.next = self.opening.val().asks & (self.reads.val() >= self.work.val().reads_out);
+        self.waits.next = self.is_full.val()
+            | self.read_waits.val()
+            | (self.work.val().fence & self.reads.val().any())
+            | self.row.val().held;
         self.is_spent.next = self.bytes.val() >= self.quantum.val();
 
         self.left.next = self.packets.val() - self.row.val().sent;
@@ -127,14 +125,19 @@ impl Logic for Judge {
         self.outcome.next.vendor = self.work.val().vendor;
         self.outcome.next.covers = self.left.val();
         self.outcome.next.finishes = true;
-        if !self.is_read.val() & (self.left.val() > self.share.val()) {
+        if !self.opening.val().asks & (self.left.val() > self.share.val()) {
             self.outcome.next.covers = self.share.val();
             self.outcome.next.finishes = false;
         }
 
+        if self.work.val().ends {
+            self.outcome.next.blocked = self.is_old.val() & self.row.val().held & !self.is_stopped.val();
+        }
         if self.is_mine.val() {
             if self.is_old.val() & !self.is_stopped.val() {
-                if self.agrees.val() {
+                if self.row.val().held {
+                    self.outcome.next.blocked = true;
+                } else if self.agrees.val() {
                     self.outcome.next.message = !self.is_spent.val();
                 } else if self.work.val().status == self.flushed.val() {
                     // The queue pair is in error, and the news has not come here yet.
@@ -146,17 +149,14 @@ impl Logic for Judge {
                         self.outcome.next.vendor = self.overwritten.val();
                     }
                 }
-            } else if self.is_network.val() & !self.is_stopped.val() & !self.is_hopeless.val() {
-                self.outcome.next.blocked = self.is_full.val() | self.read_waits.val();
+            } else if self.opening.val().is_request & !self.is_stopped.val() & !self.is_hopeless.val() {
+                self.outcome.next.blocked = self.waits.val();
                 self.outcome.next.read_waits = self.read_waits.val();
-                self.outcome.next.message = !self.is_full.val()
-                    & !self.read_waits.val()
-                    & self.local_ended.val()
-                    & !self.is_spent.val();
+                self.outcome.next.message = !self.waits.val() & self.local_ended.val() & !self.is_spent.val();
             } else {
                 self.outcome.next.local = !self.pending.val().any();
                 self.outcome.next.blocked = self.pending.val().any();
-                if self.is_network.val() {
+                if self.opening.val().is_request {
                     self.outcome.next.status = self.malformed.val();
                     self.outcome.next.vendor = self.no_read.val();
                     if self.is_stopped.val() {

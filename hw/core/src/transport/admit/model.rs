@@ -5,10 +5,10 @@ pub mod queue;
 use std::collections::BTreeMap;
 
 use rust_hdl::prelude::Bits;
-use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::desc::Status;
 
-use queue::{Queue, back_from, entry, low, op, psn, slot, units, work_index};
-pub use queue::{has_units, packets};
+use queue::{Queue, back_from, entry, low, opening, psn, slot, units, work_index};
+pub use queue::{asks, has_units, is_request, packets};
 
 use super::judge::PSN_WINDOW;
 use crate::host::parse::Defect;
@@ -35,7 +35,7 @@ pub struct Outcome {
     pub sent: Option<(u64, SentRow)>,
     /// Entry to be stored.
     pub entry: Option<(u64, Sent)>,
-    /// A READ waits for READs.
+    /// A READ or atomic waits for such.
     pub read_waits: bool,
 }
 
@@ -49,6 +49,8 @@ pub struct Model {
     blocked: bool,
     follows: bool,
     owner: u64,
+    /// Requests that only a fence has held back.
+    pub fenced: u64,
 }
 
 impl Model {
@@ -86,7 +88,7 @@ impl Model {
                 qpn: work.qpn,
                 next_index: u64::from(queue.index).into(),
                 rewinds: false,
-                blocked: self.blocked,
+                blocked: self.blocked || (queue.held && queue.slot < queue.head && !queue.is_stopped()),
                 bytes: self.bytes.min(u64::from(u32::MAX)).into(),
             });
             (self.bytes, self.blocked) = (0, false);
@@ -109,19 +111,20 @@ impl Model {
         outcome: &mut Outcome,
     ) {
         let status = u64::from(work.status);
-        let is_read = op(work) == Some(WorkOp::Read);
-        let is_network = status == 0 && (is_read || op(work) == Some(WorkOp::Write));
-        let is_stopped = queue.stopped || queue.halted;
+        let (is_request, asks) = (is_request(work), asks(work));
+        let is_stopped = queue.is_stopped();
         let is_spent = self.bytes >= QUANTUM_BYTES as u64;
         let (reads_out, pending) = (u64::from(work.reads_out), queue.head - tail);
         if queue.slot < queue.head && !is_stopped {
-            let agrees = is_network && {
+            let agrees = is_request && {
                 let sent = &queue.messages[&queue.slot].1;
                 let entry = entry(queue, work, first);
                 (sent.index, sent.opcode, sent.length) == (entry.index, entry.opcode, entry.length)
-                    && (!is_read || (sent.address, sent.key) == (entry.address, entry.key))
+                    && (!asks || (sent.address, sent.key) == (entry.address, entry.key))
             };
-            if agrees {
+            if queue.held {
+                self.blocked = true;
+            } else if agrees {
                 if !is_spent {
                     self.send(queue, work, first, outcome);
                 }
@@ -140,12 +143,15 @@ impl Model {
                     vendor: vendor.into(),
                 });
             }
-        } else if is_network && !is_stopped && !(is_read && reads_out == 0) {
+        } else if is_request && !is_stopped && !(asks && reads_out == 0) {
             let reads = queue.reads - back_from(queue.reads, u64::from(acked.reads), 5);
             let oldest = queue.messages.values().next().map_or(queue.psn, |(psn, _)| *psn);
-            outcome.read_waits = is_read && reads >= reads_out;
+            outcome.read_waits = asks && reads >= reads_out;
             let is_full = pending == 1 << OUTSTANDING_LOG || queue.psn + packets(work) - oldest > PSN_WINDOW;
-            if is_full || outcome.read_waits {
+            let is_fenced = work.fence && reads > 0;
+            let waits = is_full || outcome.read_waits || queue.held;
+            self.fenced += u64::from(is_fenced && !waits);
+            if waits || is_fenced {
                 self.blocked = true;
             } else if ended >= queue.local_ticket && !is_spent {
                 self.send(queue, work, first, outcome);
@@ -155,7 +161,7 @@ impl Model {
         } else {
             self.issued += 1;
             let mut local = *work;
-            if is_network {
+            if is_request {
                 let (status, vendor) = if is_stopped {
                     (Status::Flushed as u64, 0)
                 } else {
@@ -178,10 +184,10 @@ impl Model {
 
     /// Sends a message, or as much of it as a visit may.
     fn send(&mut self, queue: &mut Queue, work: &Work, first: Option<&Bits<512>>, outcome: &mut Outcome) {
-        let is_read = op(work) == Some(WorkOp::Read);
+        let asks = asks(work);
         let mtu = 128 << u64::from(work.path_mtu);
         let left = packets(work) - queue.sent;
-        let covers = if is_read { left } else { left.min(QUANTUM_BYTES as u64 / mtu) };
+        let covers = if asks { left } else { left.min(QUANTUM_BYTES as u64 / mtu) };
         queue.started = true;
         if queue.slot == queue.head {
             let entry = entry(queue, work, first);
@@ -189,21 +195,26 @@ impl Model {
             outcome.entry = Some(((u64::from(work.qpn) << 5) | (queue.slot % 32), entry));
             queue.head += 1;
             queue.head_index = queue.index.wrapping_add(units(work));
-            queue.reads += u64::from(is_read);
+            queue.reads += u64::from(asks);
         }
         let skips = queue.sent * mtu;
-        self.bytes += (u64::from(work.length) - skips).min(if is_read { u64::MAX } else { covers * mtu });
+        self.bytes += (u64::from(work.length) - skips).min(if asks { u64::MAX } else { covers * mtu });
+        let (head, operands) = opening(first);
         outcome.message = Some(Message {
             qpn: work.qpn,
             pd: work.pd,
             path_mtu: work.path_mtu,
-            is_read,
+            opcode: work.opcode,
+            solicited: head.solicited,
+            imm: u64::from(head.immediate).into(),
+            a1: operands.swap_add.into(),
+            a2: operands.compare.into(),
             inline: work.inline,
             units: work.units,
             sge_count: work.sge_count,
             length: work.length,
             skips: skips.into(),
-            packets: if is_read { 1 } else { covers }.into(),
+            packets: if asks { 1 } else { covers }.into(),
             psn: psn(queue.psn),
             remote: work.remote,
             key: work.key,
@@ -211,7 +222,7 @@ impl Model {
             again: queue.psn + covers <= queue.frontier,
             colour: false,
         });
-        outcome.alarm = Some(Alarm { qpn: work.qpn, timeout: work.timeout });
+        outcome.alarm = Some(Alarm { qpn: work.qpn, timeout: work.timeout, ..Alarm::default() });
         queue.psn += covers;
         queue.sent += covers;
         queue.frontier = queue.frontier.max(queue.psn);
@@ -228,18 +239,23 @@ impl Model {
         let mut outcome = Outcome::default();
         let qpn = u64::from(rewind.qpn);
         let Some(queue) = self.queues.get_mut(&qpn) else { return outcome };
-        if !queue.started || queue.stopped || queue.halted {
+        if !queue.started || queue.is_stopped() {
             return outcome;
         }
-        queue.index = low(u64::from(rewind.index));
+        queue.held = rewind.holds;
         queue.slot = back_from(queue.head, u64::from(rewind.slot), 6);
-        queue.psn = back_from(queue.frontier, u64::from(rewind.psn), 24);
-        queue.sent = u64::from(rewind.skips);
-        self.blocked &= self.owner != qpn;
+        (queue.index, queue.psn, queue.sent) = if queue.slot == queue.head {
+            (queue.head_index, queue.frontier, 0)
+        } else {
+            let psn = back_from(queue.frontier, u64::from(rewind.psn), 24);
+            (low(u64::from(rewind.index)), psn, u64::from(rewind.skips))
+        };
+        self.blocked &= self.owner != qpn || rewind.holds;
         outcome.progress = Some(Progress {
             qpn: rewind.qpn,
-            next_index: rewind.index,
+            next_index: u64::from(queue.index).into(),
             rewinds: true,
+            blocked: rewind.holds,
             ..Progress::default()
         });
         outcome

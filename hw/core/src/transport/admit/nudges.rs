@@ -27,7 +27,7 @@ block! {
         failures: Fifo<Nudge, 1>,
         flushes: BlockFifo<Bits<QPS>, QPS>,
         mixed: Arbiter<Nudge, 2>,
-        occasion: Constant<Bits<2>> = number(Occasion::Flush as u64),
+        occasion: Constant<Bits<3>> = number(Occasion::Flush as u64),
     }
 }
 

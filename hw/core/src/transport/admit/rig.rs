@@ -152,6 +152,11 @@ impl Rig {
         waiting.all(|other| u64::from(other) != qpn) && !self.is_changing()
     }
 
+    /// Is a rewind of this queue pair on its way?
+    pub(super) fn is_rewinding(&self, qpn: u64) -> bool {
+        self.rewinds.iter().any(|rewind| u64::from(rewind.qpn) == qpn)
+    }
+
     pub(super) fn is_changing(&self) -> bool {
         !self.changes.is_empty()
     }

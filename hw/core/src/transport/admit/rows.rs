@@ -15,6 +15,8 @@ record! {
         pub halted: Bit,
         /// The queue pair was stopped, and everything unacknowledged has been given up.
         pub stopped: Bit,
+        /// The peer is not ready: nothing is sent until the next rewind.
+        pub held: Bit,
         /// The cursor, what is sent next: index of its WQE,
         pub index: Bits<16>,
         /// packets of it that were sent,
@@ -29,7 +31,7 @@ record! {
         pub frontier: Bits<24>,
         /// Index behind the newest WQE that was admitted.
         pub head_index: Bits<16>,
-        /// READs begun, modulo 32.
+        /// READs and atomics begun, modulo 32.
         pub reads: Bits<5>,
         /// The newest local work, counted over all queue pairs; 0: there was none.
         pub local_ticket: Bits<48>,

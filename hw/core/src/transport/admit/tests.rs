@@ -1,7 +1,11 @@
 mod corners;
 mod differential;
 mod peer;
+mod requests;
+mod rests;
 mod timing;
+
+use stroma_abi::desc::WorkOp;
 
 use super::rig::{QPS, Rig, Seen};
 use crate::testing::stalls_of;
@@ -16,6 +20,10 @@ struct Met {
     locals: usize,
     blocked: usize,
     rewinds: usize,
+    holds: usize,
+    fences: u64,
+    /// Messages by op-code.
+    ops: [usize; 16],
     failures: usize,
     flushes: usize,
     read_waits: u64,
@@ -30,6 +38,10 @@ impl Met {
         self.locals += seen.local.iter().filter(|work| !work.ends).count();
         self.blocked += seen.progress.iter().filter(|progress| progress.blocked).count();
         self.rewinds += seen.progress.iter().filter(|progress| progress.rewinds).count();
+        self.holds += seen.progress.iter().filter(|progress| progress.rewinds && progress.blocked).count();
+        for message in &seen.message {
+            self.ops[message.opcode.index()] += 1;
+        }
         self.failures += seen.failures.len();
         self.flushes += seen.flushes.len();
         self.read_waits += seen.read_waits;
@@ -37,13 +49,15 @@ impl Met {
     }
 }
 
-fn drive(rig: &mut Rig, seed: u64, cycles: u64) -> Seen {
+fn drive(rig: &mut Rig, met: &mut Met, seed: u64, cycles: u64) -> Seen {
     let mut peers = Peers::new(seed, 1 << QPS);
     for _ in 0..cycles {
         peers.step(rig);
     }
     rig.finish();
+    met.fences += rig.model.fenced;
     let outcome = rig.outcome();
+    met.add(&outcome);
     rig.reset();
     outcome
 }
@@ -51,12 +65,15 @@ fn drive(rig: &mut Rig, seed: u64, cycles: u64) -> Seen {
 #[test]
 fn agrees_with_the_model() {
     let (mut rig, mut met) = (Rig::new(), Met::default());
-    for seed in 0..12 {
-        met.add(&drive(&mut rig, seed, 4000));
+    for seed in 0..16 {
+        drive(&mut rig, &mut met, seed, 4000);
     }
     assert!(met.messages > 2000 && met.again > 200 && met.parts > 100 && met.locals > 300, "{met:?}");
     assert!(met.blocked > 100 && met.rewinds > 100 && met.read_waits > 20, "{met:?}");
     assert!(met.failures > 10 && met.flushes > 20 && met.wraps > 50, "{met:?}");
+    assert!(met.holds > 100 && met.fences > 50, "{met:?}");
+    let requests = WorkOp::Send as usize..=WorkOp::FetchAdd as usize;
+    assert!(met.ops[requests].iter().all(|count| *count > 50), "{met:?}");
 }
 
 #[test]
@@ -64,7 +81,7 @@ fn survives_stalls() {
     let mut rig = Rig::new();
     for (seed, stall) in (100..).zip(stalls_of::<11>()) {
         rig.pause(&stall);
-        let moved = drive(&mut rig, seed, 1500);
+        let moved = drive(&mut rig, &mut Met::default(), seed, 1500);
         assert!(moved.message.len() + moved.local.len() > 20, "hardly anything moved under {stall:?}");
     }
 }

@@ -5,6 +5,7 @@ use stroma_abi::desc::Status;
 
 use super::kind::Kind;
 use super::measure::Measures;
+use super::retry::{Resolve, Retry};
 use super::rows::Answered;
 use super::stand::Standing;
 use crate::constant::number;
@@ -26,12 +27,18 @@ record! {
         pub vendor: Bits<8>,
         /// The queue pair fails.
         pub fails: Bit,
-        /// The payload is the READ's.
+        /// The payload is the READ's, or what the atomic found.
         pub places: Bit,
         /// What is not answered is sent again.
         pub rewinds: Bit,
-        /// From this PSN on.
+        /// But not yet: the queue pair rests.
+        pub holds: Bit,
+        /// From the message at this place on,
+        pub slot: Bits<6>,
+        /// from this PSN on,
         pub psn: Bits<24>,
+        /// before which it has as many packets.
+        pub skips: Bits<24>,
         /// The timer begins anew.
         pub alarms: Bit,
     }
@@ -40,9 +47,11 @@ record! {
 block! {
     /// Judges a step. Logic only.
     ///
-    /// An answer ends the WRITEs before it, one a step. A READ before it misses its data, which is asked for again. Then the
-    /// answer itself counts. A flush gives up one message a step, a failure those before the one it names. A queue pair
-    /// that sends again since its last progress does so no more, unless time runs out.
+    /// An answer ends the messages before it, one a step. A READ or atomic before it misses its data, which is asked for
+    /// again. Then the answer itself counts. A flush gives up one message a step, a failure those before the one it names.
+    ///
+    /// A queue pair that rests sends again when its timer runs out, from the first PSN that is not answered then. If nothing is
+    /// left it rests no more, and the rewind that says so names its last message: there is no other that has a place.
     ///
     /// - **Ports** `standing`, `kind`, `arrival`: what came; `row`, `outstanding`: of its queue pair, how far it is answered
     ///   and how many messages are not over; `entry`, `measures`: of the first of those; `follows`: it is not the arrival's
@@ -59,13 +68,12 @@ block! {
         pub follows: Signal<In, Bit>,
         pub verdict: Signal<Out, Verdict>,
         pub after: Signal<Out, Answered>,
+        retry: Retry,
         /// Packets of the message that the answer adds, without ending it.
         advance: Signal<Local, Bits<24>>,
         moves: Signal<Local, Bit>,
-        used: Signal<Local, Bits<3>>,
-        recovering: Signal<Local, Bit>,
-        tries: Signal<Local, Bit>,
-        gives_up: Signal<Local, Bit>,
+        resolve: Signal<Local, Resolve>,
+        wakes: Signal<Local, Bit>,
         rewinds: Signal<Local, Bit>,
         fails: Signal<Local, Bit>,
         retires: Signal<Local, Bit>,
@@ -76,6 +84,7 @@ block! {
         flushed: Constant<Bits<8>> = number(Status::Flushed as u8),
         bad_response: Constant<Bits<8>> = number(Status::BadResponse as u8),
         retry_exceeded: Constant<Bits<8>> = number(Status::RetryExceeded as u8),
+        rnr_retry_exceeded: Constant<Bits<8>> = number(Status::RnrRetryExceeded as u8),
     }
 }
 
@@ -85,6 +94,7 @@ impl Logic for Judge {
         self.advance.next = 0.into();
         if self.standing.val().is_acknowledged
             | self.standing.val().is_wanted
+            | self.standing.val().is_deferred
             | self.standing.val().is_refused
             | self.standing.val().is_wrong
         {
@@ -92,18 +102,14 @@ impl Logic for Judge {
         }
         self.moves.next =
             self.standing.val().is_over | self.standing.val().is_brought | self.advance.val().any();
-        self.used.next = self.row.val().used;
-        self.recovering.next = self.row.val().recovering;
-        if self.moves.val() {
-            self.used.next = 0.into();
-            self.recovering.next = false;
-        }
+        self.retry.standing.next = self.standing.val();
+        self.retry.arrival.next = self.arrival.val();
+        self.retry.row.next = self.row.val();
+        self.retry.moves.next = self.moves.val();
+        self.resolve.next = self.retry.resolve.val();
 
-        self.tries.next = self.standing.val().is_late
-            | ((self.standing.val().is_missing | self.standing.val().is_wanted) & !self.recovering.val());
-        self.gives_up.next = self.tries.val() & (self.used.val() == self.arrival.val().retry);
-        self.rewinds.next = self.tries.val() & !self.gives_up.val();
-        self.fails.next = self.gives_up.val()
+        self.fails.next = self.resolve.val().gives_up
+            | self.resolve.val().despairs
             | self.standing.val().is_wrong
             | self.standing.val().is_refused
             | self.standing.val().is_broken;
@@ -112,6 +118,9 @@ impl Logic for Judge {
             | self.fails.val()
             | (self.standing.val().is_brought & self.kind.val().ends);
         self.is_left.next = (self.outstanding.val() != 1) | !self.retires.val();
+        self.wakes.next = self.standing.val().is_rested
+            | (self.row.val().resting & self.moves.val() & !self.fails.val() & !self.is_left.val());
+        self.rewinds.next = self.resolve.val().repeats | self.resolve.val().rests | self.wakes.val();
         self.continues.next = (self.standing.val().is_over
             & !(self.kind.val().acknowledges & (self.measures.val().ahead == self.measures.val().left)))
             | (self.standing.val().is_flushed & self.is_left.val());
@@ -134,18 +143,26 @@ impl Logic for Judge {
         if self.standing.val().is_wrong {
             self.verdict.next.status = self.bad_response.val();
         }
-        if self.gives_up.val() {
+        if self.resolve.val().gives_up {
             self.verdict.next.status = self.retry_exceeded.val();
         }
+        if self.resolve.val().despairs {
+            self.verdict.next.status = self.rnr_retry_exceeded.val();
+        }
         self.verdict.next.fails = self.fails.val();
-        self.verdict.next.places = self.standing.val().is_brought & self.arrival.val().payload_len.any();
+        self.verdict.next.places = self.standing.val().is_brought
+            & (self.arrival.val().payload_len.any() | self.kind.val().is_value);
         self.verdict.next.rewinds = self.rewinds.val();
+        self.verdict.next.holds = self.resolve.val().rests;
+        self.verdict.next.slot = self.row.val().tail;
         self.verdict.next.psn = self.measures.val().unanswered + self.advance.val();
+        self.verdict.next.skips = self.row.val().progress + self.advance.val();
         // Steps before this one were progress, or nothing is left after it.
         self.verdict.next.alarms = self.rewinds.val()
             | self.standing.val().is_waiting
             | ((self.follows.val() | self.moves.val())
                 & !self.continues.val()
+                & !self.row.val().resting
                 & !self.fails.val()
                 & self.is_left.val());
 
@@ -155,9 +172,11 @@ impl Logic for Judge {
         if self.retires.val() {
             self.after.next.progress = 0.into();
         }
-        self.after.next.reads = self.row.val().reads + (self.retires.val() & self.standing.val().is_read);
-        self.after.next.used = self.used.val() + self.rewinds.val();
-        self.after.next.recovering = self.recovering.val() | self.rewinds.val();
+        self.after.next.reads = self.row.val().reads + (self.retires.val() & self.standing.val().fetches);
+        self.after.next.used = self.resolve.val().used;
+        self.after.next.recovering = self.resolve.val().recovering;
+        self.after.next.rnr_used = self.resolve.val().rnr_used;
+        self.after.next.resting = (self.row.val().resting & !self.wakes.val()) | self.resolve.val().rests;
         self.after.next.failed = self.row.val().failed | self.fails.val() | self.kind.val().flushes;
     }
 }

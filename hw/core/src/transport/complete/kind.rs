@@ -11,7 +11,7 @@ use crate::transport::records::{Arrival, Occasion};
 record! {
     /// What an arrival is; nothing of all this, and it is thrown away.
     pub struct Kind {
-        /// Any of the next four, which answer.
+        /// Any of the next five, which answer.
         pub answers: Bit,
         /// All up to its PSN has arrived.
         pub acknowledges: Bit,
@@ -19,8 +19,14 @@ record! {
         pub repeats: Bit,
         /// The peer refuses its PSN, for `status`.
         pub refuses: Bit,
-        /// Data of a READ.
+        /// The peer is not ready for its PSN, and wants it later, as `timer` says.
+        pub defers: Bit,
+        /// Data of a READ, or what an atomic found.
         pub brings: Bit,
+        /// It is the latter.
+        pub is_value: Bit,
+        /// Those data are the first of an answer.
+        pub begins: Bit,
         /// Those data are the last.
         pub ends: Bit,
         /// No answer came in time.
@@ -31,13 +37,16 @@ record! {
         pub breaks: Bit,
         /// A `Status`.
         pub status: Bits<8>,
+        /// Code of an RNR timer.
+        pub timer: Bits<5>,
     }
 }
 
 block! {
     /// Sorts arrivals by op-code, syndrome and occasion. Logic only.
     ///
-    /// Acknowledgements with an RNR or a reserved syndrome, and op-codes that answer no WRITE or READ, are nothing.
+    /// Acknowledgements with a reserved syndrome, those of atomics with another than a positive one, and op-codes that answer
+    /// nothing are nothing.
     ///
     /// - **Ports** `arrival`; `kind`: what it is.
     /// - **Latency** 0 cycles. **Reset** none.
@@ -47,7 +56,11 @@ block! {
         is_packet: Signal<Local, Bit>,
         is_acknowledgement: Signal<Local, Bit>,
         is_refusal: Signal<Local, Bit>,
+        is_positive: Signal<Local, Bit>,
+        defers: Signal<Local, Bit>,
+        is_first: Signal<Local, Bit>,
         is_final: Signal<Local, Bit>,
+        is_value: Signal<Local, Bit>,
         brings: Signal<Local, Bit>,
         syndrome: Signal<Local, Bits<8>>,
         meaning: Signal<Local, Bits<8>>,
@@ -56,6 +69,7 @@ block! {
         detail_bits: Constant<Bits<4>> = number(Aeth::DETAIL.width),
         detail: Constant<Bits<8>> = number((1_u64 << Aeth::DETAIL.width) - 1),
         ack: Constant<Bits<8>> = number(Syndrome::Ack { credits: 0 }.encode() >> Aeth::DETAIL.width),
+        rnr: Constant<Bits<8>> = number(Syndrome::RnrNak { timer: 0 }.encode() >> Aeth::DETAIL.width),
         nak: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::PsnSequence).encode() >> Aeth::DETAIL.width),
         codes: Constant<Bits<8>> = number(NakCode::ALL.len()),
         sequence: Constant<Bits<8>> = number(NakCode::PsnSequence as u8),
@@ -65,14 +79,15 @@ block! {
         remote_access: Constant<Bits<8>> = number(Status::RemoteAccess as u8),
         remote_operation: Constant<Bits<8>> = number(Status::RemoteOperation as u8),
         acknowledgement: Constant<Bits<8>> = number(opcode::RC_ACKNOWLEDGE.code),
+        atomic: Constant<Bits<8>> = number(opcode::RC_ATOMIC_ACKNOWLEDGE.code),
         first: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_FIRST.code),
         middle: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_MIDDLE.code),
         last: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_LAST.code),
         only: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_ONLY.code),
-        packet: Constant<Bits<2>> = number(Occasion::Packet as u8),
-        timeout: Constant<Bits<2>> = number(Occasion::Timeout as u8),
-        flush: Constant<Bits<2>> = number(Occasion::Flush as u8),
-        failure: Constant<Bits<2>> = number(Occasion::Failure as u8),
+        packet: Constant<Bits<3>> = number(Occasion::Packet as u8),
+        timeout: Constant<Bits<3>> = number(Occasion::Timeout as u8),
+        flush: Constant<Bits<3>> = number(Occasion::Flush as u8),
+        failure: Constant<Bits<3>> = number(Occasion::Failure as u8),
     }
 }
 
@@ -85,24 +100,33 @@ impl Logic for Sort {
         self.code.next = self.syndrome.val() & self.detail.val();
         self.is_acknowledgement.next =
             self.is_packet.val() & (self.arrival.val().op == self.acknowledgement.val());
+        self.is_positive.next = self.meaning.val() == self.ack.val();
+        self.defers.next = self.is_acknowledgement.val() & (self.meaning.val() == self.rnr.val());
         self.is_refusal.next = self.is_acknowledgement.val()
             & (self.meaning.val() == self.nak.val())
             & (self.code.val() < self.codes.val());
-        self.is_final.next =
-            (self.arrival.val().op == self.last.val()) | (self.arrival.val().op == self.only.val());
+        self.is_value.next = (self.arrival.val().op == self.atomic.val()) & self.is_positive.val();
+        self.is_first.next = (self.arrival.val().op == self.first.val())
+            | (self.arrival.val().op == self.only.val())
+            | self.is_value.val();
+        self.is_final.next = (self.arrival.val().op == self.last.val())
+            | (self.arrival.val().op == self.only.val())
+            | self.is_value.val();
         self.brings.next = self.is_packet.val()
-            & ((self.arrival.val().op == self.first.val())
-                | (self.arrival.val().op == self.middle.val())
-                | self.is_final.val());
+            & (self.is_first.val() | (self.arrival.val().op == self.middle.val()) | self.is_final.val());
 
-        self.kind.next.acknowledges = self.is_acknowledgement.val() & (self.meaning.val() == self.ack.val());
+        self.kind.next.acknowledges = self.is_acknowledgement.val() & self.is_positive.val();
         self.kind.next.repeats = self.is_refusal.val() & (self.code.val() == self.sequence.val());
         self.kind.next.refuses = self.is_refusal.val() & (self.code.val() != self.sequence.val());
+        self.kind.next.defers = self.defers.val();
         self.kind.next.brings = self.brings.val();
+        self.kind.next.is_value = self.brings.val() & self.is_value.val();
+        self.kind.next.begins = self.brings.val() & self.is_first.val();
         self.kind.next.ends = self.brings.val() & self.is_final.val();
         self.kind.next.answers = self.brings.val()
             | self.is_refusal.val()
-            | (self.is_acknowledgement.val() & (self.meaning.val() == self.ack.val()));
+            | self.defers.val()
+            | (self.is_acknowledgement.val() & self.is_positive.val());
         self.kind.next.expires = self.arrival.val().occasion == self.timeout.val();
         self.kind.next.flushes = self.arrival.val().occasion == self.flush.val();
         self.kind.next.breaks = self.arrival.val().occasion == self.failure.val();
@@ -116,5 +140,6 @@ impl Logic for Sort {
         if !self.is_packet.val() {
             self.kind.next.status = self.arrival.val().status;
         }
+        self.kind.next.timer = bit_cast::<5, 8>(self.code.val());
     }
 }

@@ -21,9 +21,11 @@ record! {
         pub is_stale: Bit,
         /// Everything that was sent is answered.
         pub is_silent: Bit,
-        /// Bytes of the message that are not answered.
+        /// Bytes of the message that are answered.
+        pub offset: Bits<32>,
+        /// Those that are not.
         pub rest: Bits<32>,
-        /// READ: where they go.
+        /// READ, atomic: where they go.
         pub place: Bits<64>,
     }
 }
@@ -51,7 +53,6 @@ block! {
         pub measures: Signal<Out, Measures>,
         unanswered: Reg<Bits<24>>,
         left: Reg<Bits<24>>,
-        /// Bytes of the message that are answered.
         offset: Reg<Bits<32>>,
         rest: Reg<Bits<32>>,
         place: Reg<Bits<64>>,
@@ -101,6 +102,7 @@ impl Logic for Measure {
         self.measures.next.ahead = self.ahead.q.val();
         self.measures.next.is_stale = self.is_stale.q.val();
         self.measures.next.is_silent = self.is_silent.q.val();
+        self.measures.next.offset = self.offset.q.val();
         self.measures.next.rest = self.rest.q.val();
         self.measures.next.place = self.place.q.val();
     }

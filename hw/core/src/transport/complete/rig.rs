@@ -24,6 +24,21 @@ pub(super) const RING: usize = 1 << OUTSTANDING_LOG;
 /// Cycles after which the block counts as stuck.
 const LIMIT: u64 = 100_000;
 
+/// What a queue pair is set to.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) path_mtu: u64,
+    pub(super) timeout: u64,
+    pub(super) retry: u64,
+    pub(super) rnr_retry: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { path_mtu: 1, timeout: 14, retry: 7, rnr_retry: 7 }
+    }
+}
+
 /// What the block has given, with the cycle in which it was taken from it.
 #[derive(Default)]
 pub(super) struct Given {
@@ -46,8 +61,7 @@ pub(super) struct Rig {
     pub(super) rings: Vec<Vec<Sent>>,
     /// Messages that the block has ended, modulo 64.
     tails: Vec<Bits<6>>,
-    /// Settings of the queue pairs: path MTU, wait and retries.
-    pub(super) settings: Vec<(u64, u64, u64)>,
+    pub(super) settings: Vec<Settings>,
     pub(super) given: Given,
     /// Cycles in which arrivals were taken.
     pub(super) taken: Vec<u64>,
@@ -77,7 +91,7 @@ impl Default for Rig {
             sent: vec![SentRow::default(); PAIRS],
             rings: vec![vec![Sent::default(); RING]; PAIRS],
             tails: vec![0.into(); PAIRS],
-            settings: vec![(1, 14, 7); PAIRS],
+            settings: vec![Settings::default(); PAIRS],
             given: Given::default(),
             taken: Vec::new(),
             arrivals: VecDeque::new(),
@@ -264,6 +278,14 @@ fn meant(errand: &Errand) -> Errand {
     }
     if !errand.places && !errand.completes {
         (meant.index, meant.opcode, meant.length) = (0.into(), 0.into(), 0.into());
+    }
+    if errand.list.any() {
+        (meant.va, meant.key) = (0.into(), 0.into());
+    } else {
+        meant.offset = 0.into();
+    }
+    if !errand.has_value {
+        meant.value = 0.into();
     }
     meant
 }

@@ -15,12 +15,16 @@ record! {
         pub tail: Bits<6>,
         /// Packets of that message that are answered.
         pub progress: Bits<24>,
-        /// READs that are over, modulo 32.
+        /// READs and atomics that are over, modulo 32.
         pub reads: Bits<5>,
         /// Retries since the last progress.
         pub used: Bits<3>,
         /// It sends again since the last progress: what asks for that once more comes from the same loss.
         pub recovering: Bit,
+        /// RNR NAKs since the last progress; it goes round where there is no limit to them.
+        pub rnr_used: Bits<3>,
+        /// The peer was not ready: nothing is sent until the timer says so.
+        pub resting: Bit,
         /// It has failed, or was flushed: answers count no more.
         pub failed: Bit,
     }

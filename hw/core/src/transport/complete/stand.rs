@@ -12,11 +12,11 @@ use crate::record;
 use crate::transport::records::{Arrival, Sent};
 
 record! {
-    /// At most one of these, `is_read` apart; none: nothing comes of the arrival.
+    /// At most one of these, `fetches` apart; none: nothing comes of the arrival.
     pub struct Standing {
-        /// The message is a READ.
-        pub is_read: Bit,
-        /// It is a WRITE, and the answer ends it.
+        /// The message is a READ or an atomic: its answer brings data.
+        pub fetches: Bit,
+        /// It is none, and the answer ends it.
         pub is_over: Bit,
         /// Something behind it was answered, so that its own answer is lost.
         pub is_missing: Bit,
@@ -24,16 +24,20 @@ record! {
         pub is_acknowledged: Bit,
         /// the wish for the rest of it,
         pub is_wanted: Bit,
+        /// the wish to have it later,
+        pub is_deferred: Bit,
         /// a refusal,
         pub is_refused: Bit,
         /// its next data,
         pub is_brought: Bit,
         /// or data that it has not asked for.
         pub is_wrong: Bit,
-        /// Its answer is overdue.
+        /// The timer ran out: its answer is overdue,
         pub is_late: Bit,
-        /// The timer ran out while all that was sent was answered.
+        /// all that was sent is answered,
         pub is_waiting: Bit,
+        /// or the queue pair has rested for long enough.
+        pub is_rested: Bit,
         /// It is given up, but not for its own sake.
         pub is_flushed: Bit,
         /// It cannot be sent.
@@ -43,6 +47,10 @@ record! {
 
 block! {
     /// Compares. Logic only.
+    ///
+    /// Data begin an answer where one was asked for: with the message, or where it goes on since something was sent again.
+    /// They continue one anywhere else, and there, too, for answers to a request and to its repetition may mix, and some
+    /// peers continue what they are asked for again.
     ///
     /// - **Ports** `kind`, `arrival`: what came; `row`, `outstanding`: of its queue pair, how far it is answered and how many
     ///   messages are not over; `entry`, `measures`: of the first of those; `standing`.
@@ -60,14 +68,19 @@ block! {
         expires: Signal<Local, Bit>,
         breaks: Signal<Local, Bit>,
         is_named: Signal<Local, Bit>,
-        is_read: Signal<Local, Bit>,
+        is_atomic: Signal<Local, Bit>,
+        fetches: Signal<Local, Bit>,
         is_over: Signal<Local, Bit>,
         is_missing: Signal<Local, Bit>,
         is_reached: Signal<Local, Bit>,
         is_last: Signal<Local, Bit>,
+        is_begun: Signal<Local, Bit>,
+        is_placed: Signal<Local, Bit>,
         is_right: Signal<Local, Bit>,
         expected: Signal<Local, Bits<32>>,
         read: Constant<Bits<8>> = number(WorkOp::Read as u8),
+        swap: Constant<Bits<8>> = number(WorkOp::CmpSwap as u8),
+        add: Constant<Bits<8>> = number(WorkOp::FetchAdd as u8),
         smallest: Constant<Bits<32>> = number(1_u64 << MTU_LOG),
     }
 }
@@ -83,11 +96,13 @@ impl Logic for Stand {
             & ((self.arrival.val().slot - self.row.val().tail) < self.outstanding.val());
         self.is_named.next = self.arrival.val().slot == self.row.val().tail;
 
-        self.is_read.next = self.entry.val().opcode == self.read.val();
+        self.is_atomic.next =
+            (self.entry.val().opcode == self.swap.val()) | (self.entry.val().opcode == self.add.val());
+        self.fetches.next = self.is_atomic.val() | (self.entry.val().opcode == self.read.val());
         self.is_over.next = self.answers.val()
-            & !self.is_read.val()
+            & !self.fetches.val()
             & (self.measures.val().ahead >= self.measures.val().left);
-        self.is_missing.next = self.answers.val() & self.is_read.val() & self.measures.val().ahead.any();
+        self.is_missing.next = self.answers.val() & self.fetches.val() & self.measures.val().ahead.any();
         self.is_reached.next = self.answers.val() & !self.is_over.val() & !self.is_missing.val();
 
         self.is_last.next = self.measures.val().left == 1;
@@ -95,20 +110,34 @@ impl Logic for Stand {
         if self.is_last.val() {
             self.expected.next = self.measures.val().rest;
         }
-        self.is_right.next = self.is_read.val()
+        if self.is_atomic.val() {
+            self.expected.next = 0.into();
+        }
+        self.is_begun.next = self.row.val().progress.any();
+        self.is_placed.next = self.is_begun.val();
+        if self.kind.val().begins {
+            self.is_placed.next = !self.is_begun.val() | self.row.val().recovering;
+        }
+        self.is_right.next = self.fetches.val()
+            & (self.kind.val().is_value == self.is_atomic.val())
+            & self.is_placed.val()
             & (bit_cast::<32, 13>(self.arrival.val().payload_len) == self.expected.val())
             & (self.kind.val().ends == self.is_last.val());
 
-        self.standing.next.is_read = self.is_read.val();
+        self.standing.next.fetches = self.fetches.val();
         self.standing.next.is_over = self.is_over.val();
         self.standing.next.is_missing = self.is_missing.val();
         self.standing.next.is_acknowledged = self.is_reached.val() & self.kind.val().acknowledges;
         self.standing.next.is_wanted = self.is_reached.val() & self.kind.val().repeats;
+        self.standing.next.is_deferred = self.is_reached.val() & self.kind.val().defers;
         self.standing.next.is_refused = self.is_reached.val() & self.kind.val().refuses;
         self.standing.next.is_brought = self.is_reached.val() & self.kind.val().brings & self.is_right.val();
         self.standing.next.is_wrong = self.is_reached.val() & self.kind.val().brings & !self.is_right.val();
-        self.standing.next.is_late = self.expires.val() & !self.measures.val().is_silent;
-        self.standing.next.is_waiting = self.expires.val() & self.measures.val().is_silent;
+        self.standing.next.is_late =
+            self.expires.val() & !self.row.val().resting & !self.measures.val().is_silent;
+        self.standing.next.is_waiting =
+            self.expires.val() & !self.row.val().resting & self.measures.val().is_silent;
+        self.standing.next.is_rested = self.expires.val() & self.row.val().resting;
         self.standing.next.is_flushed = (self.kind.val().flushes & self.outstanding.val().any())
             | (self.breaks.val() & !self.is_named.val());
         self.standing.next.is_broken = self.breaks.val() & self.is_named.val();

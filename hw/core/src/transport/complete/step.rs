@@ -59,8 +59,9 @@ impl Logic for Step {
         self.after.next = self.judge.after.val();
 
         self.tell.arrival.next = self.arrival.val();
+        self.tell.kind.next = self.kind.val();
         self.tell.entry.next = self.entry.val();
-        self.tell.place.next = self.measures.val().place;
+        self.tell.measures.next = self.measures.val();
         self.tell.verdict.next = self.judge.verdict.val();
         self.tell.after.next = self.judge.after.val();
         self.errand.next = self.tell.errand.val();

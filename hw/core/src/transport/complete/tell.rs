@@ -4,26 +4,33 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::region::rights;
 
 use super::judge::Verdict;
+use super::kind::Kind;
+use super::measure::Measures;
 use super::rows::Answered;
 use crate::constant::number;
-use crate::transport::records::{Alarm, Answer, Arrival, Errand, Rewind, Sent};
+use crate::transport::records::{Alarm, Answer, Arrival, Atomic, Errand, List, Rewind, Sent};
 
 block! {
     /// Fills in what a step tells others. Logic only.
     ///
-    /// - **Ports** `arrival`, `entry`: what came, and the message; `place`: where its next data go; `verdict`, `after`: of the
-    ///   step. `errand`; `rewind`, `alarm`: meant if the verdict says so.
+    /// - **Ports** `arrival`, `kind`: what came; `entry`, `measures`: of the message; `verdict`, `after`: of the step. `errand`;
+    ///   `rewind`, `alarm`: meant if the verdict says so.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Tell {
         pub arrival: Signal<In, Arrival>,
+        pub kind: Signal<In, Kind>,
         pub entry: Signal<In, Sent>,
-        pub place: Signal<In, Bits<64>>,
+        pub measures: Signal<In, Measures>,
         pub verdict: Signal<In, Verdict>,
         pub after: Signal<In, Answered>,
         pub errand: Signal<Out, Errand>,
         pub rewind: Signal<Out, Rewind>,
         pub alarm: Signal<Out, Alarm>,
         no_answer: Constant<Bits<2>> = number(Answer::None as u8),
+        no_list: Constant<Bits<2>> = number(List::None as u8),
+        send_list: Constant<Bits<2>> = number(List::Send as u8),
+        no_atomic: Constant<Bits<2>> = number(Atomic::None as u8),
+        value_bytes: Constant<Bits<32>> = number(u64::BITS / 8),
         write_right: Constant<Bits<5>> = number(rights::LOCAL_WRITE),
     }
 }
@@ -41,12 +48,26 @@ impl Logic for Tell {
             self.errand.next.payload_len = self.arrival.val().payload_len;
         }
         self.errand.next.places = self.verdict.val().places;
-        self.errand.next.va = self.place.val();
+        self.errand.next.has_value = self.verdict.val().places & self.kind.val().is_value;
+        self.errand.next.value = self.arrival.val().a1;
+        self.errand.next.list = self.no_list.val();
+        if self.verdict.val().places & self.entry.val().scatters {
+            self.errand.next.list = self.send_list.val();
+        }
+        self.errand.next.srq = 0.into();
+        self.errand.next.offset = self.measures.val().offset;
+        self.errand.next.atomic = self.no_atomic.val();
+        self.errand.next.compare = 0.into();
+        self.errand.next.atomic_slot = 0.into();
+        self.errand.next.va = self.measures.val().place;
         self.errand.next.key = self.entry.val().key;
         self.errand.next.need = self.write_right.val();
         self.errand.next.span = 0.into();
         if self.verdict.val().places {
             self.errand.next.span = bit_cast::<32, 13>(self.arrival.val().payload_len);
+            if self.kind.val().is_value {
+                self.errand.next.span = self.value_bytes.val();
+            }
         }
         self.errand.next.answer = self.no_answer.val();
         self.errand.next.psn = 0.into();
@@ -58,6 +79,8 @@ impl Logic for Tell {
         self.errand.next.cq = self.arrival.val().cq;
         self.errand.next.index = self.entry.val().index;
         self.errand.next.opcode = self.entry.val().opcode;
+        self.errand.next.detail = 0.into();
+        self.errand.next.flags = 0.into();
         self.errand.next.status = self.verdict.val().status;
         self.errand.next.vendor = self.verdict.val().vendor;
         self.errand.next.length = self.entry.val().length;
@@ -68,13 +91,19 @@ impl Logic for Tell {
         self.errand.next.retires = self.verdict.val().retires;
         self.errand.next.tail = self.after.val().tail;
         self.errand.next.reads = self.after.val().reads;
+        self.errand.next.last_receive = false;
 
         self.rewind.next.qpn = self.arrival.val().qpn;
         self.rewind.next.index = self.entry.val().index;
-        self.rewind.next.slot = self.after.val().tail;
+        self.rewind.next.slot = self.verdict.val().slot;
         self.rewind.next.psn = self.verdict.val().psn;
-        self.rewind.next.skips = self.after.val().progress;
+        self.rewind.next.skips = self.verdict.val().skips;
+        self.rewind.next.holds = self.verdict.val().holds;
         self.alarm.next.qpn = self.arrival.val().qpn;
         self.alarm.next.timeout = self.arrival.val().timeout;
+        self.alarm.next.rests = self.verdict.val().holds;
+        if self.verdict.val().holds {
+            self.alarm.next.timeout = self.kind.val().timer;
+        }
     }
 }

@@ -38,9 +38,17 @@ record! {
         pub psn: Bits<24>,
         /// BTH acknowledge request.
         pub ackreq: Bit,
-        /// RETH virtual address.
+        /// BTH solicited event.
+        pub solicited: Bit,
+        /// ImmDt, or IETH's key.
+        pub imm: Bits<32>,
+        /// AtomicETH swap or add data, or AtomicAckETH original data.
+        pub a1: Bits<64>,
+        /// AtomicETH compare data.
+        pub a2: Bits<64>,
+        /// RETH or AtomicETH virtual address.
         pub va: Bits<64>,
-        /// RETH remote key.
+        /// RETH or AtomicETH remote key.
         pub rkey: Bits<32>,
         /// RETH DMA length.
         pub len: Bits<32>,
@@ -132,6 +140,10 @@ impl Logic for Ask {
         self.packets.sink.payload.next.op = self.step.val().op;
         self.packets.sink.payload.next.psn = self.step.val().psn;
         self.packets.sink.payload.next.ackreq = self.step.val().ackreq;
+        self.packets.sink.payload.next.solicited = self.step.val().solicited;
+        self.packets.sink.payload.next.imm = self.step.val().imm;
+        self.packets.sink.payload.next.a1 = self.step.val().a1;
+        self.packets.sink.payload.next.a2 = self.step.val().a2;
         self.packets.sink.payload.next.va = self.step.val().va;
         self.packets.sink.payload.next.rkey = self.step.val().rkey;
         self.packets.sink.payload.next.len = self.step.val().len;

@@ -50,6 +50,10 @@ impl Logic for Deliver {
         self.packet.payload.next.op = self.held.q.val().op;
         self.packet.payload.next.psn = self.held.q.val().psn;
         self.packet.payload.next.ackreq = self.held.q.val().ackreq;
+        self.packet.payload.next.solicited = self.held.q.val().solicited;
+        self.packet.payload.next.imm = self.held.q.val().imm;
+        self.packet.payload.next.a1 = self.held.q.val().a1;
+        self.packet.payload.next.a2 = self.held.q.val().a2;
         self.packet.payload.next.va = self.held.q.val().va;
         self.packet.payload.next.rkey = self.held.q.val().rkey;
         self.packet.payload.next.len = self.held.q.val().len;

@@ -27,7 +27,7 @@ pub(super) struct Packet {
 /// What becomes of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fate {
-    Sent(TxPacket, Vec<u8>),
+    Sent(Box<TxPacket>, Vec<u8>),
     Failed(TxFailure),
 }
 
@@ -111,17 +111,21 @@ pub(super) fn fate(packet: &Packet) -> Fate {
                 op: head.op,
                 psn: head.psn,
                 ackreq: head.ackreq,
+                solicited: head.solicited,
                 va: head.va,
                 rkey: head.rkey,
                 len: head.len,
                 aeth: head.aeth,
+                imm: head.imm,
+                a1: head.a1,
+                a2: head.a2,
                 payload_len: head.payload_len,
                 again: head.again,
             };
             // Tests put inline bytes into packets of one step, so that no order is to be kept.
             let bytes = if packet.inline.is_empty() { bytes.concat() } else { packet.inline.clone() };
             assert_eq!(bytes.len(), head.payload_len.index(), "a test's steps give what they say");
-            Fate::Sent(sent, bytes)
+            Fate::Sent(Box::new(sent), bytes)
         }
         Err((status, vendor)) => Fate::Failed(TxFailure {
             is_response: head.is_response,

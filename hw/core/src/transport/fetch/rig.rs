@@ -205,7 +205,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         if packets.len() + failures.len() == 1 {
             let (fate, packet) = self.fates.pop_front().expect("a packet nobody sent");
             match fate {
-                Fate::Sent(sent, _) => assert_eq!(packets, [sent]),
+                Fate::Sent(sent, _) => assert_eq!(packets, [*sent]),
                 Fate::Failed(failure) => assert_eq!(failures, [failure]),
             }
             let head = packet.steps[0];

@@ -18,7 +18,7 @@ block! {
         pub row: Signal<In, PeerRow>,
         pub colour: Signal<In, Bit>,
         pub arrival: Signal<Out, Arrival>,
-        packet: Constant<Bits<2>> = number(Occasion::Packet as u8),
+        packet: Constant<Bits<3>> = number(Occasion::Packet as u8),
     }
 }
 
@@ -32,6 +32,12 @@ impl Logic for Describe {
         self.arrival.next.cq = self.row.val().cq;
         self.arrival.next.timeout = self.row.val().timeout;
         self.arrival.next.retry = self.row.val().retry;
+        self.arrival.next.rnr_retry = self.row.val().rnr_retry;
+        self.arrival.next.min_rnr = self.row.val().min_rnr;
+        self.arrival.next.reads_in = self.row.val().reads_in;
+        self.arrival.next.receive_cq = self.row.val().receive_cq;
+        self.arrival.next.has_srq = self.row.val().has_srq;
+        self.arrival.next.srq = self.row.val().srq;
         self.arrival.next.colour = self.colour.val();
         if self.is_nudge.val() {
             self.arrival.next.occasion = self.nudge.val().occasion;
@@ -41,6 +47,10 @@ impl Logic for Describe {
             self.arrival.next.vendor = self.nudge.val().vendor;
             self.arrival.next.op = 0.into();
             self.arrival.next.ackreq = false;
+            self.arrival.next.solicited = false;
+            self.arrival.next.imm = 0.into();
+            self.arrival.next.a1 = 0.into();
+            self.arrival.next.a2 = 0.into();
             self.arrival.next.psn = 0.into();
             self.arrival.next.va = 0.into();
             self.arrival.next.rkey = 0.into();
@@ -55,6 +65,10 @@ impl Logic for Describe {
             self.arrival.next.vendor = 0.into();
             self.arrival.next.op = self.head.val().op;
             self.arrival.next.ackreq = self.head.val().ackreq;
+            self.arrival.next.solicited = self.head.val().solicited;
+            self.arrival.next.imm = self.head.val().imm;
+            self.arrival.next.a1 = self.head.val().a1;
+            self.arrival.next.a2 = self.head.val().a2;
             self.arrival.next.psn = self.head.val().psn;
             self.arrival.next.va = self.head.val().va;
             self.arrival.next.rkey = self.head.val().rkey;

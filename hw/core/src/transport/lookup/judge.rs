@@ -7,15 +7,15 @@ use stroma_abi::wire::{Role, Transport};
 use crate::constant::number;
 use crate::head::Head;
 use crate::record;
-use crate::transport::records::PeerRow;
+use crate::transport::records::{Nudge, Occasion, PeerRow};
 use crate::tx::transport::opcodes;
 
 record! {
     /// What becomes of a packet or a nudge; with none of the first two it goes no further.
     pub struct Judgement {
-        /// A request of the peer.
+        /// A request of the peer, or the recall of a receive.
         pub is_request: Bit,
-        /// An answer of the peer, or a nudge.
+        /// An answer of the peer, or another nudge.
         pub is_response: Bit,
         /// A congestion notification for a queue pair of this card.
         pub is_notification: Bit,
@@ -34,25 +34,30 @@ fn states(states: &[QueuePairState]) -> Constant<Bits<8>> {
 block! {
     /// Holds a packet, or a nudge, against the row of the queue pair it names. Combinational.
     ///
-    /// - **Ports** `head`: the packet; `is_nudge`: it is a nudge, and `head` says nothing; `row`: of its queue pair; `address`: the
+    /// - **Ports** `head`: the packet; `nudge`, with `is_nudge`: the nudge instead; `row`: of its queue pair; `address`: the
     ///   one of the port's addresses that the row names; `pause`: nothing is for this card. `judgement`: for whom it is.
     pub struct Judge {
         pub head: Signal<In, Head>,
+        pub nudge: Signal<In, Nudge>,
         pub is_nudge: Signal<In, Bit>,
         pub row: Signal<In, PeerRow>,
         pub address: Signal<In, Bits<128>>,
         pub pause: Signal<In, Bit>,
         pub judgement: Signal<Out, Judgement>,
+        is_reliable: Signal<Local, Bit>,
         is_mine: Signal<Local, Bit>,
         is_partition: Signal<Local, Bit>,
         takes_requests: Signal<Local, Bit>,
         takes_responses: Signal<Local, Bit>,
         takes_nudges: Signal<Local, Bit>,
+        is_recall: Signal<Local, Bit>,
+        recalls: Signal<Local, Bit>,
         keys_differ: Signal<Local, Bits<16>>,
         key_of_either: Signal<Local, Bits<16>>,
         ecn: Signal<Local, Bits<2>>,
         request: Signal<Local, Bit>,
         response: Signal<Local, Bit>,
+        recall: Constant<Bits<3>> = number(Occasion::Recall as u8),
         reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u8),
         /// The top bit of a `P_Key`: a full member.
         full_member_at: Constant<Bits<4>> = number(15),
@@ -74,16 +79,18 @@ block! {
             QueuePairState::SendError,
             QueuePairState::Error,
         ]),
+        /// Receives come back when nothing is received any more.
+        recall_state: Constant<Bits<3>> = number(QueuePairState::Error as u8),
     }
 }
 
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        self.is_mine.next = !self.pause.val()
+        self.is_reliable.next =
+            !self.pause.val() & self.row.val().exists & (self.row.val().kind == self.reliable.val());
+        self.is_mine.next = self.is_reliable.val()
             & !self.is_nudge.val()
-            & self.row.val().exists
-            & (self.row.val().kind == self.reliable.val())
             & (self.head.val().src_ip == self.row.val().peer_ip)
             & (self.head.val().dst_ip == self.address.val());
         // The same partition, and not two limited members, who may not talk to each other.
@@ -98,6 +105,12 @@ impl Logic for Judge {
             & !self.pause.val()
             & self.nudge_states.val().get_bit(self.row.val().state.index());
 
+        self.is_recall.next = self.nudge.val().occasion == self.recall.val();
+        self.recalls.next = self.is_nudge.val()
+            & self.is_recall.val()
+            & self.is_reliable.val()
+            & (self.row.val().state == self.recall_state.val());
+
         self.request.next = self.is_mine.val()
             & self.is_partition.val()
             & self.takes_requests.val()
@@ -107,9 +120,9 @@ impl Logic for Judge {
             & self.takes_responses.val()
             & self.responses.val().get_bit(self.head.val().op.index());
         self.ecn.next = bit_cast::<2, 8>(self.head.val().tclass);
-        self.judgement.next.is_request = self.request.val();
+        self.judgement.next.is_request = self.request.val() | self.recalls.val();
         self.judgement.next.is_response =
-            self.response.val() | (self.is_nudge.val() & self.takes_nudges.val());
+            self.response.val() | (self.is_nudge.val() & !self.is_recall.val() & self.takes_nudges.val());
         self.judgement.next.is_notification =
             self.is_mine.val() & self.notifications.val().get_bit(self.head.val().op.index());
         // Both ECN bits: a router on the way was congested.

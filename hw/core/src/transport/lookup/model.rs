@@ -43,6 +43,12 @@ fn of_row(row: &PeerRow, colour: bool) -> Arrival {
         cq: row.cq,
         timeout: row.timeout,
         retry: row.retry,
+        rnr_retry: row.rnr_retry,
+        min_rnr: row.min_rnr,
+        reads_in: row.reads_in,
+        receive_cq: row.receive_cq,
+        has_srq: row.has_srq,
+        srq: row.srq,
         colour,
         ..Arrival::default()
     }
@@ -52,11 +58,17 @@ fn of_row(row: &PeerRow, colour: bool) -> Arrival {
 #[must_use]
 pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome {
     use QueuePairState::{Drained, Error, ReadyToSend, SendError};
-    let may_have_sent = matches!(state(row), Some(ReadyToSend | Drained | SendError | Error));
-    if pause || !row.exists || !may_have_sent {
+    let is_recall = small(nudge.occasion) == Occasion::Recall as u64;
+    let is_reliable = small(row.kind) == QueuePairKind::Reliable as u64;
+    let passes = match state(row) {
+        Some(Error) => !is_recall || is_reliable,
+        Some(ReadyToSend | Drained | SendError) => !is_recall,
+        _ => false,
+    };
+    if pause || !row.exists || !passes {
         return Outcome::default();
     }
-    let response = Arrival {
+    let arrival = Arrival {
         occasion: nudge.occasion,
         qpn: nudge.qpn,
         slot: nudge.slot,
@@ -65,8 +77,9 @@ pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome
         ..of_row(row, colour)
     };
     Outcome {
-        response: Some(response),
-        order: Some(Order { colour, ..Order::default() }),
+        request: is_recall.then_some(arrival),
+        response: (!is_recall).then_some(arrival),
+        order: Some(Order { is_request: is_recall, colour, ..Order::default() }),
         ..Outcome::default()
     }
 }
@@ -98,6 +111,10 @@ pub fn packet(head: &Head, row: &PeerRow, address: Bits<128>, pause: bool, colou
         qpn: head.dqpn,
         op: head.op,
         ackreq: head.ackreq,
+        solicited: head.solicited,
+        imm: head.imm,
+        a1: head.a1,
+        a2: head.a2,
         psn: head.psn,
         va: head.va,
         rkey: head.rkey,

@@ -15,7 +15,7 @@ use super::model::Outcome;
 use super::rig::{ADDRESSES, ROWS, Rig};
 use crate::head::Head;
 use crate::testing::{noise, noises, stalls_of};
-use crate::transport::records::{Nudge, PeerRow};
+use crate::transport::records::{Nudge, Occasion, PeerRow};
 use crate::verilog::differential::{assert_agree, differential};
 
 /// The number with one bit turned.
@@ -33,7 +33,12 @@ fn rows(rng: &mut SplitMix64) -> Vec<PeerRow> {
         let mut row: PeerRow = noise(rng);
         row.exists = at != 5;
         row.kind = (if at == 6 { QueuePairKind::Unreliable } else { QueuePairKind::Reliable } as u64).into();
-        let states = [QueuePairState::ReadyToSend, QueuePairState::ReadyToReceive, QueuePairState::Drained];
+        let states = [
+            QueuePairState::ReadyToSend,
+            QueuePairState::ReadyToReceive,
+            QueuePairState::Drained,
+            QueuePairState::Error,
+        ];
         let state = states.get(at).map_or(rng.below(7), |state| *state as u64);
         row.state = state.into();
         row
@@ -83,10 +88,16 @@ fn heads(rig: &Rig, seed: u64, count: usize) -> Vec<Head> {
     (0..count).map(|_| head(rig, &mut rng)).collect()
 }
 
-/// Nudges, a few of them for queue pairs beyond the table.
+/// Nudges, a few of them for queue pairs beyond the table, and many of them recalls.
 fn nudges(seed: u64, count: usize) -> Vec<Nudge> {
     let mut rng = SplitMix64::new(seed);
-    let nudge = |rng: &mut SplitMix64| Nudge { qpn: rng.below(ROWS as u64 + 2).into(), ..noise(rng) };
+    let nudge = |rng: &mut SplitMix64| {
+        let mut nudge = Nudge { qpn: rng.below(ROWS as u64 + 2).into(), ..noise(rng) };
+        if rng.below(2) == 0 {
+            nudge.occasion = (Occasion::Recall as u64).into();
+        }
+        nudge
+    };
     (0..count).map(|_| nudge(&mut rng)).collect()
 }
 
@@ -100,16 +111,20 @@ fn agrees_with_the_model() {
         rig.store();
         let heads = heads(&rig, seed, 400);
         rig.send_heads(&heads);
-        rig.send_nudges(&nudges(seed, 100));
+        rig.send_nudges(&nudges(seed, 200));
         rig.settle();
         met.extend(rig.outcomes.clone());
         let (found, due) = rig.compare();
         assert_eq!(found, due, "notices");
     }
     assert!(rig.pending > 20, "the colour turned under way {} times", rig.pending);
+    let is_recall = |outcome: &Outcome| {
+        outcome.request.is_some_and(|arrival| arrival.occasion.index() == Occasion::Recall as usize)
+    };
     let count = |what: fn(&Outcome) -> bool| met.iter().filter(|(_, outcome)| what(outcome)).count();
     for (what, count) in [
         ("requests", count(|outcome| outcome.request.is_some())),
+        ("recalls", count(is_recall)),
         ("answers and nudges", count(|outcome| outcome.response.is_some())),
         ("payload thrown away", count(|outcome| outcome.order.is_some_and(|order| order.drops))),
         ("packets without trace", count(|outcome| outcome.dropped && outcome.order.is_none())),
@@ -141,7 +156,7 @@ fn survives_stalls() {
 #[test]
 fn rust_and_verilog_agree() {
     let cases = [
-        differential!("judge", Judge::default, [head, is_nudge, row, address, pause]),
+        differential!("judge", Judge::default, [head, nudge, is_nudge, row, address, pause]),
         differential!("describe", Describe::default, [head, nudge, is_nudge, row, colour]),
         differential!(
             "lookup",

@@ -15,6 +15,8 @@ use crate::transport::records::Errand;
 pub const CLIENT: u8 = 4;
 /// Questions that may be unanswered.
 pub const QUESTIONS: u8 = 16;
+/// Bytes of a value that comes without a payload, and of an atomic's word.
+pub const VALUE_BYTES: u64 = 8;
 /// log2 of the errands that wait for their answers, or their turn.
 pub const WAITING_LOG: usize = 4;
 
@@ -33,11 +35,11 @@ record! {
 block! {
     /// Asks the MMU for each errand, ahead of what becomes of it.
     ///
-    /// The ends of a range are enough: a region has no holes. What is placed is asked for as a whole, because its
-    /// addresses are needed.
+    /// The ends of a range are enough: a region has no holes. What is placed, and the word of an atomic, is asked for as a
+    /// whole, because its addresses are needed.
     ///
-    /// - **Ports** `errand`, `is_request`: in; `xlat`: questions, for payload to be placed its own bytes, else the first byte of
-    ///   the range, and then the range's last byte if it lies behind; `due`: for each errand with a question, whether it has
+    /// - **Ports** `errand`, `is_request`: in; `xlat`: questions, for payload to be placed its own bytes, for a value or an atomic
+    ///   eight, else the first byte of the range, and then the range's last byte if it lies behind; `due`: for each errand with a question, whether it has
     ///   two, into a queue as long as the one here; `answered`: a question has its last answer; `waiting`: the errands, in
     ///   order, each with its `mark`.
     /// - **Latency** 1 cycle. **Rate** 1 question, or errand without one, per cycle.
@@ -74,6 +76,7 @@ block! {
         client: Constant<Bits<3>> = number(CLIENT),
         most: Constant<Bits<5>> = number(QUESTIONS),
         one: Constant<Bits<13>> = number(1_u64),
+        value_len: Constant<Bits<13>> = number(VALUE_BYTES),
     }
 }
 
@@ -92,7 +95,11 @@ impl Logic for Ask {
         self.wraps.next = self.has_range.val() & self.end.val().get_bit(64);
         self.asks.next = self.has_range.val() & !self.wraps.val();
         self.first_len.next = self.one.val();
-        if self.errand.payload.val().places & self.errand.payload.val().payload_len.any() {
+        if (self.errand.payload.val().places & self.errand.payload.val().has_value)
+            | self.errand.payload.val().atomic.any()
+        {
+            self.first_len.next = self.value_len.val();
+        } else if self.errand.payload.val().places & self.errand.payload.val().payload_len.any() {
             self.first_len.next = self.errand.payload.val().payload_len;
         }
         self.has_second.next =

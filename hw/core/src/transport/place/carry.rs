@@ -2,6 +2,7 @@
 
 use rust_hdl::prelude::*;
 
+use super::ask::VALUE_BYTES;
 use crate::constant::number;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
@@ -17,12 +18,17 @@ record! {
         pub writes: Bit,
         /// There is one, and it is thrown away.
         pub drops: Bit,
-        /// Bytes of its first packet.
+        /// Instead of one, these eight bytes are written, low byte first.
+        pub has_value: Bit,
+        pub value: Bits<64>,
+        /// Bytes of its first packet, or bytes to throw away.
         pub len: Bits<13>,
         /// It becomes a second packet, too.
         pub crosses: Bit,
         /// Bytes of that.
         pub rest: Bits<13>,
+        /// The payload behind it is in the same packet.
+        pub continues: Bit,
     }
 }
 
@@ -37,13 +43,13 @@ record! {
 }
 
 block! {
-    /// Passes payload on, cut in two where it has to be, or throws it away.
+    /// Passes payload on, cut where pages or errands end, or throws it away.
     ///
-    /// The beat in which a page ends is given to [`Strip`] twice: as the last one of the first packet, and as the first one
-    /// of the second, of which it skips what belongs to the first.
+    /// The beat in which a cut lies is given to [`Strip`] twice: as the last one of the packet before, and as the first one
+    /// of the packet behind, of which it skips what belongs to the one before. A value goes the same way, as a beat of its own.
     ///
-    /// - **Ports** `pass`: errand by errand what to do; `payload`: a packet for each that writes or drops; `write_data`: packets;
-    ///   `over`: a cycle high for each errand whose bytes are through, taken by `write_data` or thrown away.
+    /// - **Ports** `pass`: errand by errand what to do; `payload`: a packet for each that writes or drops, values apart, and one for all that
+    ///   continue each other; `write_data`: packets; `over`: a cycle high for each errand whose bytes are through, taken by `write_data` or thrown away.
     /// - **Latency** from `payload` to `write_data` 3 cycles, from `pass` 4; to `over` 2 from `pass` without payload, 1 from the last
     ///   beat taken. **Rate** 1 beat per cycle, without a gap between packets; a payload cut within a beat takes 1 more,
     ///   an errand without payload 1.
@@ -62,13 +68,23 @@ block! {
         legs: Fifo<Leg, 3>,
         /// Packets taken whose legs wait: at most as many as legs.
         taken: Reg<Bits<4>>,
-        /// The second packet is under way.
+        /// The second packet of an errand is under way.
         is_second: Reg<Bit>,
-        /// The first is, and has as many bytes left.
+        /// A packet is, and has as many bytes left.
         is_begun: Reg<Bit>,
         left: Reg<Bits<13>>,
+        /// Bytes of the beat on offer that belong to packets before, and of the first beat of the packet under way.
+        used: Reg<Bits<13>>,
+        skipped: Reg<Bits<13>>,
         open: Signal<Local, Bit>,
+        beat: Signal<Local, Beat<D>>,
+        has_beat: Signal<Local, Bit>,
+        length: Signal<Local, Bits<13>>,
         left_now: Signal<Local, Bits<13>>,
+        /// Where the packet ends, from the beginning of this beat.
+        reach: Signal<Local, Bits<13>>,
+        is_tail: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
         is_cut: Signal<Local, Bit>,
         is_shared: Signal<Local, Bit>,
         is_last: Signal<Local, Bit>,
@@ -79,7 +95,7 @@ block! {
         took: Signal<Local, Bits<4>>,
         passes_leg: Signal<Local, Bit>,
         beat_len: Constant<Bits<13>> = number(D / 8),
-        within_beat: Constant<Bits<13>> = number(D / 8 - 1),
+        value_len: Constant<Bits<7>> = number(VALUE_BYTES),
     }
 }
 
@@ -87,7 +103,7 @@ impl<const D: usize> Logic for Carry<D> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, passes, strip, cut, legs);
-        dff_setup!(self, clock, taken, is_second, is_begun, left);
+        dff_setup!(self, clock, taken, is_second, is_begun, left, used, skipped);
         self.passes.reset.next = self.reset.val();
         self.strip.reset.next = self.reset.val();
         self.cut.reset.next = self.reset.val();
@@ -96,17 +112,32 @@ impl<const D: usize> Logic for Carry<D> {
 
         // In.
         self.open.next = self.passes.source.valid.val() & self.legs.sink.ready.val();
-        self.left_now.next = self.passes.source.payload.val().len;
+        self.beat.next = self.payload.payload.val();
+        self.has_beat.next = self.payload.valid.val();
+        if self.passes.source.payload.val().has_value {
+            self.beat.next.data = bit_cast::<D, 64>(self.passes.source.payload.val().value);
+            self.beat.next.nbytes = self.value_len.val();
+            self.beat.next.sop = true;
+            self.beat.next.eop = true;
+            self.beat.next.err = false;
+            self.has_beat.next = true;
+        }
+        self.length.next = self.passes.source.payload.val().len;
+        if self.is_second.q.val() {
+            self.length.next = self.passes.source.payload.val().rest;
+        }
+        self.left_now.next = self.length.val();
         if self.is_begun.q.val() {
             self.left_now.next = self.left.q.val();
         }
-        self.is_cut.next = self.passes.source.payload.val().crosses
-            & !self.is_second.q.val()
-            & (self.left_now.val() <= self.beat_len.val());
-        self.is_shared.next = self.is_cut.val() & (self.left_now.val() != self.beat_len.val());
-        self.is_last.next = self.is_cut.val() | self.payload.payload.val().eop;
-        self.offers.next =
-            self.open.val() & self.passes.source.payload.val().writes & self.payload.valid.val();
+        self.reach.next = self.used.q.val() + self.left_now.val();
+        // The last packet of a payload ends where that does.
+        self.is_tail.next = self.is_second.q.val() | !self.passes.source.payload.val().crosses;
+        self.is_cut.next = (!self.is_tail.val() | self.passes.source.payload.val().continues)
+            & (self.reach.val() <= self.beat_len.val());
+        self.is_shared.next = self.is_cut.val() & (self.reach.val() != self.beat_len.val());
+        self.is_last.next = self.is_cut.val() | self.beat.val().eop;
+        self.offers.next = self.open.val() & self.passes.source.payload.val().writes & self.has_beat.val();
         self.moves.next = self.offers.val() & self.strip.sink.ready.val();
         self.throws.next =
             self.open.val() & self.passes.source.payload.val().drops & self.payload.valid.val();
@@ -114,29 +145,33 @@ impl<const D: usize> Logic for Carry<D> {
             & !self.passes.source.payload.val().writes
             & !self.passes.source.payload.val().drops;
         self.payload.ready.next = self.open.val()
+            & !self.is_shared.val()
             & (self.passes.source.payload.val().drops
                 | (self.passes.source.payload.val().writes
-                    & self.strip.sink.ready.val()
-                    & !self.is_shared.val()));
+                    & !self.passes.source.payload.val().has_value
+                    & self.strip.sink.ready.val()));
         self.strip.sink.valid.next = self.offers.val();
-        self.strip.sink.payload.next = self.payload.payload.val();
+        self.strip.sink.payload.next = self.beat.val();
         self.strip.sink.payload.next.eop = self.is_last.val();
-        if self.is_second.q.val() {
-            self.strip.skip.next =
-                bit_cast::<8, 13>(self.passes.source.payload.val().len & self.within_beat.val());
-            self.strip.keep.next = self.passes.source.payload.val().rest;
-        } else {
-            self.strip.skip.next = 0.into();
-            self.strip.keep.next = self.passes.source.payload.val().len;
+        self.strip.skip.next = bit_cast::<8, 13>(self.used.q.val());
+        if self.is_begun.q.val() {
+            self.strip.skip.next = bit_cast::<8, 13>(self.skipped.q.val());
         }
-        self.passes.source.ready.next = self.is_idle.val()
-            | (self.throws.val() & self.payload.payload.val().eop)
-            | (self.moves.val() & self.is_last.val() & !self.is_cut.val());
-        if self.moves.val() {
+        self.strip.keep.next = self.length.val();
+        self.ends.next = (self.moves.val() | self.throws.val()) & self.is_last.val();
+        self.passes.source.ready.next = self.is_idle.val() | (self.ends.val() & self.is_tail.val());
+        if self.moves.val() | self.throws.val() {
             self.is_begun.d.next = !self.is_last.val();
-            self.left.d.next = self.left_now.val() - self.beat_len.val();
+            self.left.d.next = self.reach.val() - self.beat_len.val();
+            self.used.d.next = 0.into();
+            if self.is_shared.val() {
+                self.used.d.next = self.reach.val();
+            }
+            if !self.is_begun.q.val() {
+                self.skipped.d.next = self.used.q.val();
+            }
             if self.is_last.val() {
-                self.is_second.d.next = self.is_cut.val();
+                self.is_second.d.next = !self.is_tail.val();
             }
         }
 
@@ -145,11 +180,9 @@ impl<const D: usize> Logic for Carry<D> {
         self.write_data.valid.next = self.cut.source.valid.val();
         self.write_data.payload.next = self.cut.source.payload.val();
         self.cut.source.ready.next = self.write_data.ready.val();
-        self.legs.sink.valid.next = self.is_idle.val()
-            | (self.throws.val() & self.payload.payload.val().eop)
-            | (self.moves.val() & self.is_last.val());
+        self.legs.sink.valid.next = self.is_idle.val() | self.ends.val();
         self.legs.sink.payload.next.waits = self.passes.source.payload.val().writes;
-        self.legs.sink.payload.next.ends = !self.is_cut.val();
+        self.legs.sink.payload.next.ends = self.is_tail.val();
         // A packet may be taken before its leg is the oldest: legs without one are still in between.
         self.took.next = self.taken.q.val()
             + (self.cut.source.valid.val() & self.cut.source.payload.val().eop & self.write_data.ready.val());
@@ -165,6 +198,7 @@ impl<const D: usize> Logic for Carry<D> {
             self.taken.d.next = 0.into();
             self.is_second.d.next = false;
             self.is_begun.d.next = false;
+            self.used.d.next = 0.into();
         }
     }
 }

@@ -14,8 +14,11 @@ record! {
     pub struct Piece {
         /// There is some, and it is written; `qpn` and all below means something.
         pub writes: Bit,
-        /// There is some, and it is thrown away.
+        /// There is some, and it is thrown away, `len` bytes.
         pub drops: Bit,
+        /// What is written is this value, and no payload comes.
+        pub has_value: Bit,
+        pub value: Bits<64>,
         /// The queue pair.
         pub qpn: Bits<24>,
         /// Where it goes, and how much.
@@ -25,6 +28,8 @@ record! {
         pub crosses: Bit,
         pub next_iova: Bits<64>,
         pub rest: Bits<13>,
+        /// The packet it came in goes on with the next errand's payload.
+        pub continues: Bit,
     }
 }
 
@@ -82,9 +87,12 @@ impl Logic for Command {
         self.pass.valid.next = self.goes.val();
         self.pass.payload.next.writes = self.pieces.source.payload.val().writes;
         self.pass.payload.next.drops = self.pieces.source.payload.val().drops;
+        self.pass.payload.next.has_value = self.pieces.source.payload.val().has_value;
+        self.pass.payload.next.value = self.pieces.source.payload.val().value;
         self.pass.payload.next.len = self.pieces.source.payload.val().len;
         self.pass.payload.next.crosses = self.pieces.source.payload.val().crosses;
         self.pass.payload.next.rest = self.pieces.source.payload.val().rest;
+        self.pass.payload.next.continues = self.pieces.source.payload.val().continues;
         if self.reset.val() {
             self.is_second.d.next = false;
         }

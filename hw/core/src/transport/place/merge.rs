@@ -75,11 +75,15 @@ impl Logic for Merge {
             self.chosen.next.colour = self.orders.source.payload.val().colour;
             self.chosen.next.payload_len = self.orders.source.payload.val().payload_len;
             self.chosen.next.places = false;
+            self.chosen.next.has_value = false;
+            self.chosen.next.list = 0.into();
+            self.chosen.next.atomic = 0.into();
             self.chosen.next.span = 0.into();
             self.chosen.next.answer = 0.into();
             self.chosen.next.completes = false;
             self.chosen.next.fails = false;
             self.chosen.next.retires = false;
+            self.chosen.next.last_receive = false;
         }
         self.orders.source.ready.next = self.takes.val() & self.chosen.val().ends;
         if self.open.val() {

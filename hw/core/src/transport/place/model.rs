@@ -1,46 +1,17 @@
 //! What comes of errands, in plain Rust.
 
+pub(super) mod memory;
+
 use std::collections::BTreeMap;
 
-use stroma_abi::desc::Status;
+use stroma_abi::desc::{Event, Status};
 use stroma_abi::wire::{NakCode, Syndrome};
-use stroma_verilate::SplitMix64;
 
-use super::CLIENT;
-use crate::host::work::{Done, QpError};
+use self::memory::{questions, translate};
+use crate::host::work::{Done, EventRecord, QpError};
 use crate::state::access::{Cause, XlatRequest};
 use crate::state::mmu::XlatResponse;
-use crate::transport::records::{AckedRow, Answer, Errand, Task};
-
-/// Bytes of a page.
-pub(super) const PAGE: u64 = 4096;
-/// With this key a request that begins in an odd page is refused, for the cause in bits 24 to 26.
-pub(super) const REFUSED: u32 = 1 << 28;
-/// With this key odd pages have no list.
-pub(super) const LISTLESS: u32 = 2 << 28;
-
-/// What the MMU says.
-pub(super) fn translate(request: &XlatRequest) -> Vec<XlatResponse> {
-    let (key, va, len) = (u64::from(request.key), u64::from(request.va), u64::from(request.len));
-    let plain = XlatResponse { client: request.client, tag: request.tag, ..XlatResponse::default() };
-    let is_odd = |va: u64| va / PAGE % 2 == 1;
-    if key & u64::from(REFUSED) != 0 && is_odd(va) {
-        return vec![XlatResponse { cause: (key >> 24 & 7).into(), ..plain }];
-    }
-    let part = |va: u64, len: u64, more: bool| {
-        if key & u64::from(LISTLESS) != 0 && is_odd(va) {
-            return XlatResponse { cause: (Cause::PageList as u64).into(), more, ..plain };
-        }
-        let iova = (SplitMix64::at(key, va / PAGE) & !(PAGE - 1)) + va % PAGE;
-        XlatResponse { ok: true, iova: iova.into(), len: len.into(), more, ..plain }
-    };
-    let room = PAGE - va % PAGE;
-    if len > room {
-        vec![part(va, room, true), part(va + room, len - room, false)]
-    } else {
-        vec![part(va, len, false)]
-    }
-}
+use crate::transport::records::{AckedRow, Answer, Atomic, Errand, List, Operation, Task};
 
 /// One arrival.
 #[derive(Clone, Debug)]
@@ -66,8 +37,10 @@ pub(super) struct Write {
 pub(super) struct Tally {
     pub(super) writes: usize,
     pub(super) tasks: usize,
+    pub(super) operations: usize,
     pub(super) errors: usize,
     pub(super) dones: usize,
+    pub(super) events: usize,
     pub(super) acked: usize,
 }
 
@@ -78,8 +51,11 @@ pub(super) struct Outcome {
     pub(super) writes: Vec<Write>,
     /// Their ticket is not known here: it covers the writes that go before.
     pub(super) tasks: Vec<(Task, Tally)>,
+    /// Their colour is not known here; of one that came again the address means nothing, and is 0.
+    pub(super) operations: Vec<(Operation, Tally)>,
     pub(super) errors: Vec<(QpError, Tally)>,
     pub(super) dones: Vec<(Done, Tally)>,
+    pub(super) events: Vec<(EventRecord, Tally)>,
     pub(super) acked: Vec<((u64, AckedRow), Tally)>,
     pub(super) kicks: Vec<(u64, Tally)>,
     pub(super) leaves: Vec<(bool, Tally)>,
@@ -91,46 +67,27 @@ impl Outcome {
         Tally {
             writes: self.writes.len(),
             tasks: self.tasks.len(),
+            operations: self.operations.len(),
             errors: self.errors.len(),
             dones: self.dones.len(),
+            events: self.events.len(),
             acked: self.acked.len(),
         }
     }
 }
 
+/// What is to be told by the next completion of one side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    of_request: bool,
+    status: u64,
+    vendor: u64,
+}
+
 /// Which queue pairs have failed, with what has still to be told.
 #[derive(Debug, Default)]
 pub(super) struct Twin {
-    pub(super) failed: BTreeMap<u64, Option<u64>>,
-}
-
-/// The questions of an errand, or `None` if its range wraps.
-pub(super) fn questions(errand: &Errand) -> Option<Vec<XlatRequest>> {
-    let (va, span, len) = (u64::from(errand.va), u64::from(errand.span), u64::from(errand.payload_len));
-    if span == 0 {
-        return Some(Vec::new());
-    }
-    let last = va.checked_add(span - 1)?;
-    let ask = |va: u64, len: u64| XlatRequest {
-        client: u64::from(CLIENT).into(),
-        tag: 0.into(),
-        key: errand.key,
-        pd: errand.pd,
-        va: va.into(),
-        len: len.into(),
-        need: errand.need,
-    };
-    let first = if errand.places && len > 0 { len } else { 1 };
-    let mut all = vec![ask(va, first)];
-    if span > first {
-        all.push(ask(last, 1));
-    }
-    Some(all)
-}
-
-/// Status and vendor code of what was refused here.
-fn local(cause: u64) -> (Status, u64) {
-    (if cause == Cause::PageList as u64 { Status::General } else { Status::LocalProtection }, cause)
+    pub(super) failed: BTreeMap<u64, Option<Kept>>,
 }
 
 fn code(status: Status) -> u64 {
@@ -153,6 +110,11 @@ impl Twin {
             let mut news = None;
             for (errand, bytes) in errands {
                 self.errand(errand, bytes, is_request, &mut out);
+                if errand.last_receive {
+                    let kind = (Event::LastReceive as u64).into();
+                    let event = EventRecord { kind, object: errand.qpn, ..EventRecord::default() };
+                    out.events.push((event, out.tally()));
+                }
                 if errand.retires {
                     let row = AckedRow { tail: errand.tail, reads: errand.reads };
                     news = Some(u64::from(errand.qpn));
@@ -178,22 +140,30 @@ impl Twin {
         } else {
             causes.fold(0, |first, next| if first == 0 { next } else { first })
         };
-        let tells = errand.completes || errand.retires;
-
-        if let Some(due) = self.failed.get(&qpn).copied() {
-            if tells {
-                let (status, vendor) = due.map_or((Status::Flushed, 0), local);
-                self.failed.insert(qpn, None);
-                tell(errand, code(status), vendor, 0, out);
+        if let Some(kept) = self.failed.get(&qpn).copied() {
+            if errand.completes || errand.retires {
+                let told = kept.filter(|kept| kept.of_request == is_request);
+                if told.is_some() {
+                    self.failed.insert(qpn, None);
+                }
+                let (status, vendor) =
+                    told.map_or((code(Status::Flushed), 0), |kept| (kept.status, kept.vendor));
+                tell(errand, status, vendor, 0, out);
             }
-        } else if refusal != 0 && is_request {
-            let is_list = refusal == Cause::PageList as u64;
-            let (nak, status) = if is_list {
-                (NakCode::RemoteOperational, Status::General)
-            } else {
-                (NakCode::RemoteAccess, Status::RemoteAccess)
-            };
+        } else if refusal != 0 {
+            self.refuse(errand, is_request, refusal, out);
+        } else {
+            self.carry_out(errand, bytes, is_request, &answers, out);
+        }
+    }
+
+    fn refuse(&mut self, errand: &Errand, is_request: bool, cause: u64, out: &mut Outcome) {
+        let is_page_list = cause == Cause::PageList as u64;
+        let has_list = errand.list.index() != List::None as usize;
+        if is_request {
             out.refused += 1;
+            let nak =
+                if is_page_list || has_list { NakCode::RemoteOperational } else { NakCode::RemoteAccess };
             let msn = (u64::from(errand.msn) + (1 << 24) - u64::from(errand.counts)) % (1 << 24);
             let nak = Errand {
                 answer: (Answer::Acknowledge as u64).into(),
@@ -202,34 +172,72 @@ impl Twin {
                 ..*errand
             };
             answer(&nak, out);
+        }
+        if is_request && !has_list {
+            let status = if is_page_list { Status::General } else { Status::RemoteAccess };
             fail(errand, code(status), true, out);
-            self.failed.insert(qpn, None);
-        } else if refusal != 0 {
-            let (status, vendor) = local(refusal);
-            fail(errand, code(status), false, out);
-            self.failed.insert(qpn, if tells { None } else { Some(refusal) });
-            if tells {
-                tell(errand, code(status), vendor, 0, out);
+            self.failed.insert(errand.qpn.into(), None);
+            if errand.completes {
+                tell(errand, code(Status::Flushed), 0, 0, out);
             }
         } else {
-            if errand.places && !bytes.is_empty() {
-                let mut rest = bytes;
-                for part in translate(&asked.expect("it does not wrap")[0]) {
-                    let (now, later) = rest.split_at(part.len.index());
-                    out.writes.push(Write { iova: part.iova.into(), qpn, bytes: now.to_vec() });
-                    rest = later;
-                }
-            }
-            if errand.answer.index() != Answer::None as usize {
-                answer(errand, out);
-            }
-            if errand.fails {
-                fail(errand, errand.status.into(), !errand.completes, out);
-                self.failed.insert(qpn, None);
-            }
-            if errand.completes {
-                tell(errand, errand.status.into(), errand.vendor.into(), errand.length.into(), out);
-            }
+            let status = code(if is_page_list { Status::General } else { Status::LocalProtection });
+            fail(errand, status, false, out);
+            self.keep_or_tell(errand, is_request, status, cause, out);
+        }
+    }
+
+    /// The message that failed is over, or it is told later.
+    fn keep_or_tell(
+        &mut self,
+        errand: &Errand,
+        of_request: bool,
+        status: u64,
+        vendor: u64,
+        out: &mut Outcome,
+    ) {
+        let is_over = errand.completes || errand.retires;
+        let kept = (!is_over).then_some(Kept { of_request, status, vendor });
+        self.failed.insert(errand.qpn.into(), kept);
+        if is_over {
+            tell(errand, status, vendor, 0, out);
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        errand: &Errand,
+        bytes: &[u8],
+        is_request: bool,
+        answers: &[XlatResponse],
+        out: &mut Outcome,
+    ) {
+        let value = u64::from(errand.value).to_le_bytes();
+        let mut rest = if errand.has_value { &value } else { bytes };
+        let mut parts = answers.iter();
+        while errand.places && !rest.is_empty() {
+            let part = parts.next().expect("all bytes are allowed");
+            let (now, later) = rest.split_at(part.len.index());
+            out.writes.push(Write { iova: part.iova.into(), qpn: errand.qpn.into(), bytes: now.to_vec() });
+            rest = later;
+        }
+        if errand.answer.index() != Answer::None as usize {
+            answer(errand, out);
+        }
+        if errand.atomic.index() != Atomic::None as usize {
+            order(errand, answers.first(), out);
+        }
+        let (status, vendor) = (u64::from(errand.status), u64::from(errand.vendor));
+        let has_list = errand.list.index() != List::None as usize;
+        if errand.fails {
+            fail(errand, status, !errand.completes && !has_list, out);
+            self.failed.insert(errand.qpn.into(), None);
+        }
+        if errand.fails && has_list {
+            out.refused += usize::from(is_request);
+            self.keep_or_tell(errand, is_request, status, vendor, out);
+        } else if errand.completes {
+            tell(errand, status, vendor, errand.length.into(), out);
         }
     }
 }
@@ -248,8 +256,26 @@ fn answer(errand: &Errand, out: &mut Outcome) {
         length: errand.span,
         fresh: errand.fresh,
         ticket: 0.into(),
+        ..Task::default()
     };
     out.tasks.push((task, out.tally()));
+}
+
+fn order(errand: &Errand, word: Option<&XlatResponse>, out: &mut Outcome) {
+    let operation = Operation {
+        qpn: errand.qpn,
+        pd: errand.pd,
+        path_mtu: errand.path_mtu,
+        atomic: errand.atomic,
+        iova: word.map_or(0.into(), |word| word.iova),
+        value: errand.value,
+        compare: errand.compare,
+        slot: errand.atomic_slot,
+        psn: errand.psn,
+        msn: errand.msn,
+        colour: false,
+    };
+    out.operations.push((operation, out.tally()));
 }
 
 fn fail(errand: &Errand, status: u64, untold: bool, out: &mut Outcome) {
@@ -265,7 +291,9 @@ fn tell(errand: &Errand, status: u64, vendor: u64, length: u64, out: &mut Outcom
         status: status.into(),
         vendor: vendor.into(),
         length: length.into(),
-        ..Done::default()
+        detail: errand.detail,
+        flags: errand.flags,
+        source_qp: 0.into(),
     };
     out.dones.push((done, out.tally()));
 }

@@ -1,153 +1,20 @@
 //! The block against its plain-Rust twin.
 
+mod atomics;
 mod corners;
+mod errands;
+mod receives;
 mod timing;
 
 use stroma_abi::desc::Status;
-use stroma_abi::desc::region::rights;
 use stroma_verilate::{Pause, SplitMix64};
 
-use super::Place;
-use super::model::{LISTLESS, PAGE, REFUSED, Visit};
+use self::errands::{place, visits};
+use super::model::Visit;
 use super::rig::{QPS, Rig, STREAMS};
-use crate::testing::{noise, stalls_of};
-use crate::transport::records::{Answer, Errand};
+use super::straight::Straight;
+use crate::testing::stalls_of;
 use crate::verilog::differential::{assert_agree, differential};
-
-/// An errand that does nothing, of queue pair 1, the last of its arrival; what means nothing is noise.
-fn blank(rng: &mut SplitMix64) -> Errand {
-    Errand {
-        ends: true,
-        qpn: 1.into(),
-        payload_len: 0.into(),
-        places: false,
-        key: 0x1234.into(),
-        span: 0.into(),
-        answer: (Answer::None as u64).into(),
-        completes: false,
-        fails: false,
-        retires: false,
-        ..noise(rng)
-    }
-}
-
-fn bytes(rng: &mut SplitMix64, len: u64) -> Vec<u8> {
-    (0..len).map(|_| rng.next_u32().to_le_bytes()[3]).collect()
-}
-
-/// An errand that places `len` bytes at `va`.
-fn place(rng: &mut SplitMix64, va: u64, len: u64) -> (Errand, Vec<u8>) {
-    let errand = Errand {
-        payload_len: len.into(),
-        places: true,
-        va: va.into(),
-        need: u64::from(rights::REMOTE_WRITE).into(),
-        span: len.into(),
-        ..blank(rng)
-    };
-    (errand, bytes(rng, len))
-}
-
-/// Often a page's end is near; now and then the last address.
-fn address(rng: &mut SplitMix64) -> u64 {
-    match rng.below(20) {
-        0 => 0_u64.wrapping_sub(rng.below(5000)),
-        1..4 => rng.next_u64() >> 8,
-        4..8 => (rng.next_u64() >> 20) & !0x3f,
-        _ => 0x7fff_0000_0000 + rng.below(1 << 24) * PAGE - rng.below(600),
-    }
-}
-
-fn length(rng: &mut SplitMix64) -> u64 {
-    let longest = [1, 8, 64, 200, 4096][usize::try_from(rng.below(5)).expect("small")];
-    if rng.below(3) == 0 { longest } else { 1 + rng.below(longest) }
-}
-
-/// `risk` in a hundred have pages that are refused, of all kinds.
-fn key(rng: &mut SplitMix64, risk: u64) -> u64 {
-    let plain = rng.below(1 << 16);
-    match rng.below(100) {
-        bad if bad >= risk => plain,
-        bad if bad % 4 == 0 => plain | u64::from(LISTLESS),
-        _ => plain | u64::from(REFUSED) | (1 + rng.below(4)) << 24,
-    }
-}
-
-/// What a request of the peer leads to.
-fn request(rng: &mut SplitMix64, qpn: u64, risk: u64) -> (Errand, Vec<u8>) {
-    let (va, len, kind) = (address(rng), length(rng), rng.below(20));
-    let (mut errand, mut data) = place(rng, va, len);
-    errand.answer = (Answer::Acknowledge as u64 * rng.below(2)).into();
-    match kind {
-        // A WRITE's first packet, a repeated one, one that is not wanted, one without payload.
-        0..4 => {
-            errand.span =
-                (len + [1, 100, 1 << 20, (1 << 31) - len][usize::try_from(kind).expect("small")]).into();
-        }
-        4..6 => (errand.places, errand.span) = (false, 0.into()),
-        6 => (errand.places, errand.answer) = (false, 0.into()),
-        7 => (errand.payload_len, errand.span, data) = (0.into(), 0.into(), Vec::new()),
-        // A READ.
-        8..12 => {
-            (errand.payload_len, errand.places, data) = (0.into(), false, Vec::new());
-            errand.answer = (Answer::Data as u64).into();
-            errand.span = [0, 1, 2, 70_000][usize::try_from(kind - 8).expect("small")].into();
-        }
-        // Something that no peer may ask for.
-        12 if risk > 0 => {
-            errand.places = false;
-            errand.fails = true;
-            errand.status = u64::from(Status::RemoteInvalid as u8).into();
-        }
-        _ => {}
-    }
-    (Errand { qpn: qpn.into(), key: key(rng, risk).into(), ..errand }, data)
-}
-
-/// What an answer of the peer leads to: some messages are over, and there may be data.
-fn response(rng: &mut SplitMix64, qpn: u64, risk: u64) -> Vec<(Errand, Vec<u8>)> {
-    let mut errands: Vec<_> = (0..=rng.below(3))
-        .map(|_| {
-            let retires = rng.below(4) > 0;
-            let completes = retires && rng.below(3) > 0;
-            let fails = risk > 0 && rng.below(30) == 0;
-            (Errand { ends: false, retires, completes, fails, ..blank(rng) }, Vec::new())
-        })
-        .collect();
-    let (va, len) = (address(rng), length(rng));
-    if rng.below(2) == 0 {
-        let at = errands.len() - 1;
-        let (data, bytes) = place(rng, va, len);
-        let Errand { retires, completes, fails, .. } = errands[at].0;
-        errands[at] = (Errand { ends: false, retires, completes, fails, ..data }, bytes);
-    } else if rng.below(5) == 0 {
-        errands[0].0.payload_len = len.into();
-        errands[0].1 = bytes(rng, len);
-    }
-    errands.last_mut().expect("there is one").0.ends = true;
-    let colour = rng.below(2) == 1;
-    for (errand, _) in &mut errands {
-        (errand.qpn, errand.colour, errand.key) = (qpn.into(), colour, key(rng, risk).into());
-    }
-    errands
-}
-
-/// Arrivals of all kinds, for some of the queue pairs.
-fn visits(seed: u64, count: usize, risk: u64, qps: u64) -> Vec<Visit> {
-    let mut rng = SplitMix64::new(seed);
-    let mut next = || {
-        let qpn = rng.below(qps);
-        match rng.below(12) {
-            0 => {
-                let len = length(&mut rng);
-                Visit::Drop(bytes(&mut rng, len), rng.below(2) == 1)
-            }
-            1..7 => Visit::Request(vec![request(&mut rng, qpn, risk)]),
-            _ => Visit::Response(response(&mut rng, qpn, risk)),
-        }
-    };
-    (0..count).map(|_| next()).collect()
-}
 
 fn agree<const D: usize>(rounds: u64) {
     let mut rig = Rig::<D>::new();
@@ -176,18 +43,28 @@ fn the_random_errands_meet_every_end() {
     let mut rig = super::model::Twin::default();
     let mut met = std::collections::BTreeMap::<(u64, u64), usize>::new();
     let (mut crossings, mut refused, mut untold, mut told) = (0, 0, 0, 0);
+    let (mut operations, mut events, mut words) = (0, 0, 0);
     for seed in 0..48 {
         let found = rig.run(&visits(seed, 60, [0, 5, 20, 60][usize::try_from(seed % 4).expect("small")], 7));
         for (done, _) in found.dones {
             *met.entry((done.status.into(), done.vendor.into())).or_default() += 1;
         }
-        crossings +=
-            found.questions.iter().filter(|question| super::model::translate(question).len() > 1).count();
+        crossings += found
+            .questions
+            .iter()
+            .filter(|question| super::model::memory::translate(question).len() > 1)
+            .count();
+        operations += found.operations.len();
+        events += found.events.len();
+        words += found.writes.iter().filter(|write| write.bytes.len() < 8).count();
         refused += found.refused;
         untold += found.errors.iter().filter(|(error, _)| error.untold).count();
         told += found.errors.iter().filter(|(error, _)| !error.untold).count();
         rig.failed.clear();
     }
+    assert!(operations > 100 && events > 20 && words > 100, "{operations} {events} {words}");
+    let too_long = met.iter().filter(|((status, _), _)| *status == u64::from(Status::LocalLength as u8));
+    assert!(too_long.map(|(_, count)| count).sum::<usize>() >= 4, "{met:?}");
     let local = (1..=4).map(|cause| (u64::from(Status::LocalProtection as u8), cause));
     for end in local.chain([(u64::from(Status::Flushed as u8), 0), (u64::from(Status::General as u8), 5)]) {
         assert!(met.get(&end).is_some_and(|count| *count >= 2), "{end:?} in {met:?}");
@@ -265,7 +142,7 @@ fn recovers_from_reset() {
 fn rust_and_verilog_agree() {
     let case = differential!(
         "place",
-        Place::<64, 2>::default,
+        Straight::<64, 2>::default,
         clock,
         [
             order.payload,
@@ -286,6 +163,9 @@ fn rust_and_verilog_agree() {
             done.ready,
             error.ready,
             kick.ready,
+            operation.ready,
+            operation_colour,
+            event.ready,
             change.payload,
             change.valid
         ]

@@ -36,15 +36,18 @@ impl Ack {
     }
 }
 
-/// A READ, and its ticket counted from the first ever.
+/// A READ or an atomic, and its ticket counted from the first ever.
 pub type Read = (Task, u64);
+
+/// Counts are modulo this.
+const COUNTS: u64 = 32;
 
 /// What a queue pair owes its peer.
 #[derive(Clone, Debug, Default)]
 pub struct Owed {
     /// The acknowledgement.
     pub ack: Option<Ack>,
-    /// READs, and the packets of the first that have gone.
+    /// READs and atomics, and the packets of the first that have gone.
     pub reads: VecDeque<Read>,
     /// Those packets.
     pub packets: u64,
@@ -52,6 +55,9 @@ pub struct Owed {
     pub cnp: bool,
     /// Nothing but a refusal.
     pub stopped: bool,
+    /// READs and atomics that came for the first time, and those of them that are over.
+    taken: u64,
+    over: u64,
 }
 
 impl Owed {
@@ -64,6 +70,7 @@ impl Owed {
     /// Forgets all but a refusal.
     fn forget(&mut self) {
         self.reads.clear();
+        self.over = self.taken;
         (self.packets, self.cnp, self.stopped) = (0, false, true);
         self.ack = self.ack.filter(Ack::is_negative).map(|ack| Ack { behind: 0, ..ack });
     }
@@ -83,12 +90,22 @@ impl Owed {
 pub struct Model {
     /// By number.
     pub owed: Vec<Owed>,
-    /// READs without room.
+    /// READs and atomics without room.
     pub dropped: u64,
     /// Notifications sent.
     pub cnps: u64,
     /// Queue pairs that failed, in order.
     pub errors: Vec<QpError>,
+    /// For each queue pair, what was told of READs and atomics that are over, each number once.
+    pub answered: Vec<Vec<u64>>,
+}
+
+fn is_value(task: &Task) -> bool {
+    task.answer == Answer::Value as u64
+}
+
+fn is_asked(task: &Task) -> bool {
+    task.answer == Answer::Data as u64 || is_value(task)
 }
 
 /// Bytes of a full packet.
@@ -100,6 +117,9 @@ pub fn mtu(task: &Task) -> u64 {
 /// Packets of an answer.
 #[must_use]
 pub fn packets(task: &Task) -> u64 {
+    if is_value(task) {
+        return 1;
+    }
     u64::from(task.length).div_ceil(mtu(task)).max(1)
 }
 
@@ -117,7 +137,16 @@ impl Model {
     /// `2^log` queue pairs that owe nothing.
     #[must_use]
     pub fn new(log: usize) -> Self {
-        Self { owed: vec![Owed::default(); 1 << log], dropped: 0, cnps: 0, errors: Vec::new() }
+        let answered = vec![vec![0]; 1 << log];
+        Self { owed: vec![Owed::default(); 1 << log], dropped: 0, cnps: 0, errors: Vec::new(), answered }
+    }
+
+    /// Tells how many are over, if that is news.
+    fn tell(&mut self, number: usize) {
+        let over = self.owed[number].over % COUNTS;
+        if self.answered[number].last() != Some(&over) {
+            self.answered[number].push(over);
+        }
     }
 
     fn at(&mut self, qpn: Bits<24>) -> &mut Owed {
@@ -131,13 +160,18 @@ impl Model {
     /// When its syndrome has more than eight bits.
     pub fn task(&mut self, task: &Task, ticket: u64) {
         let owed = self.at(task.qpn);
-        if task.answer == Answer::Data as u64 {
+        if is_asked(task) {
             let has_room = owed.reads.len() < 1 << READS_LOG;
+            owed.taken += u64::from(task.fresh);
             if has_room && !owed.stopped {
                 owed.ack = owed.ack.filter(|ack| !(task.fresh && matches!(ack.says(), Syndrome::Ack { .. })));
-                owed.reads.push_back((*task, ticket));
+                owed.reads.push_back((*task, if is_value(task) { 0 } else { ticket }));
+            } else {
+                owed.over += u64::from(task.fresh);
             }
-            self.dropped += u64::from(!has_room);
+            let is_dropped = !has_room && !owed.stopped;
+            self.dropped += u64::from(is_dropped);
+            self.tell(task.qpn.index() % self.owed.len());
             return;
         }
         let syndrome = u8::try_from(u64::from(task.syndrome)).expect("eight bits");
@@ -166,8 +200,10 @@ impl Model {
         owed.forget();
         let syndrome = Syndrome::Nak(NakCode::RemoteOperational).encode();
         owed.ack = Some(Ack { psn: failure.psn, msn, syndrome, behind: 0 });
-        let qpn = (failure.qpn.index() % self.owed.len()) as u64;
-        self.errors.push(QpError { qpn: qpn.into(), status: (Status::General as u64).into(), untold: true });
+        let number = failure.qpn.index() % self.owed.len();
+        self.tell(number);
+        let (qpn, status) = ((number as u64).into(), (Status::General as u64).into());
+        self.errors.push(QpError { qpn, status, untold: true });
     }
 
     /// Takes a change.
@@ -178,6 +214,7 @@ impl Model {
         } else if change.stops {
             owed.stop(change.ends);
         }
+        self.tell(change.qpn.index() % self.owed.len());
     }
 
     /// Visits a queue pair: the steps it sends, in colour 0.
@@ -208,9 +245,11 @@ impl Model {
             owed.packets = end;
             if end == packets(&task) {
                 owed.packets = 0;
+                owed.over += u64::from(task.fresh);
                 owed.reads.pop_front();
                 owed.ack.iter_mut().for_each(|ack| ack.behind -= 1);
             }
+            self.tell(number);
             return steps;
         }
         let step = |ack: Ack| TxStep {
@@ -223,8 +262,13 @@ impl Model {
     }
 }
 
-/// One packet of the answer to a READ.
+/// One packet of the answer to a READ, or that to an atomic.
 fn data(task: &Task, packet: u64, blank: &TxStep) -> TxStep {
+    let said = aeth(Syndrome::Ack { credits: 31 }.encode(), task.msn);
+    if is_value(task) {
+        let op = u64::from(opcode::RC_ATOMIC_ACKNOWLEDGE.code).into();
+        return TxStep { op, psn: task.psn, aeth: said, a1: task.value, ..*blank };
+    }
     let before = packet * mtu(task);
     let bytes = mtu(task).min(u64::from(task.length) - before);
     let row = match (packet == 0, packet + 1 == packets(task)) {
@@ -234,7 +278,6 @@ fn data(task: &Task, packet: u64, blank: &TxStep) -> TxStep {
         (false, false) => opcode::RC_READ_RESPONSE_MIDDLE,
     };
     let has_aeth = !row.headers.is_empty();
-    let said = aeth(Syndrome::Ack { credits: 31 }.encode(), task.msn);
     TxStep {
         op: u64::from(row.code).into(),
         psn: psn(task.psn, packet),

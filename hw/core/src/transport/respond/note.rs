@@ -15,7 +15,8 @@ block! {
     ///
     /// - **Ports** `asked`, `failure`, `change`: payloads, the first of a task; `tasks`, `notices`, `fails`, `alters`: which of them
     ///   counts. `row`, `entry`: of the queue pair, steady. `changed`: its row from now on; `queues`: it joins the line; `enters`, `entered`: a READ
-    ///   comes to the tail; `drops`: it had no room; `tells`: the queue pair fails.
+    ///   or atomic comes to the tail; `drops`: it had no room; `tells`: the queue pair fails. `comes`: one that did not
+    ///   come before; `forgets`, `resets`: those that wait are given up, or never were.
     /// - **Latency** 0 cycles, but 1 from `entry` to what a failure makes of it.
     /// - **Reset** none: nothing is kept beyond a cycle.
     pub struct Note {
@@ -35,6 +36,9 @@ block! {
         pub entered: Signal<Out, ReadEntry>,
         pub drops: Signal<Out, Bit>,
         pub tells: Signal<Out, Bit>,
+        pub comes: Signal<Out, Bit>,
+        pub forgets: Signal<Out, Bit>,
+        pub resets: Signal<Out, Bit>,
         /// Packets from the first of the READ at the head to the one that failed.
         away: Reg<Bits<24>>,
         length: Reg<Bits<32>>,
@@ -46,13 +50,15 @@ block! {
         is_refusal: Signal<Local, Bit>,
         replaces: Signal<Local, Bit>,
         acknowledges: Signal<Local, Bit>,
+        is_value: Signal<Local, Bit>,
+        asks: Signal<Local, Bit>,
         reads: Signal<Local, Bit>,
         enters_now: Signal<Local, Bit>,
         notes: Signal<Local, Bit>,
         lead: Signal<Local, Bits<24>>,
         comes_first: Signal<Local, Bit>,
         stops: Signal<Local, Bit>,
-        forgets: Signal<Local, Bit>,
+        gives_up: Signal<Local, Bit>,
         breaks: Signal<Local, Bit>,
         bytes_before: Signal<Local, Bits<40>>,
         is_of_head: Signal<Local, Bit>,
@@ -67,6 +73,7 @@ block! {
         operational: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::RemoteOperational).encode()),
         acknowledge: Constant<Bits<2>> = number(Answer::Acknowledge as u8),
         data: Constant<Bits<2>> = number(Answer::Data as u8),
+        value: Constant<Bits<2>> = number(Answer::Value as u8),
     }
 }
 
@@ -97,8 +104,11 @@ impl Logic for Note {
             & (self.asked.val().answer == self.acknowledge.val())
             & self.replaces.val()
             & (!self.row.val().stopped | (self.task_kind.val() == self.refused.val()));
-        self.reads.next =
-            self.tasks.val() & (self.asked.val().answer == self.data.val()) & !self.row.val().stopped;
+        self.is_value.next = self.asked.val().answer == self.value.val();
+        self.asks.next =
+            self.tasks.val() & (self.is_value.val() | (self.asked.val().answer == self.data.val()));
+        self.comes.next = self.asks.val() & self.asked.val().fresh;
+        self.reads.next = self.asks.val() & !self.row.val().stopped;
         self.enters_now.next = self.reads.val() & (self.depth.val() != self.full.val());
         self.notes.next = self.notices.val() & !self.row.val().stopped;
         // A refusal of what came later must not go first: the peer would take it for a loss of what is missing.
@@ -108,7 +118,7 @@ impl Logic for Note {
             & self.failure.val().is_response
             & (self.replaces.val() | self.comes_first.val());
         self.stops.next = self.alters.val() & self.change.val().stops;
-        self.forgets.next = self.breaks.val()
+        self.gives_up.next = self.breaks.val()
             | (self.stops.val() & (self.change.val().ends | self.replaces.val() | !self.row.val().acks));
 
         self.wants.next =
@@ -117,6 +127,8 @@ impl Logic for Note {
         self.drops.next = self.reads.val() & !self.enters_now.val();
         self.tells.next = self.breaks.val();
         self.enters.next = self.enters_now.val();
+        self.entered.next.is_value = self.is_value.val();
+        self.entered.next.fresh = self.asked.val().fresh;
         self.entered.next.psn = self.asked.val().psn;
         self.entered.next.msn = self.asked.val().msn;
         self.entered.next.va = self.asked.val().va;
@@ -125,6 +137,10 @@ impl Logic for Note {
         self.entered.next.path_mtu = self.asked.val().path_mtu;
         self.entered.next.pd = self.asked.val().pd;
         self.entered.next.ticket = self.asked.val().ticket;
+        if self.is_value.val() {
+            self.entered.next.va = self.asked.val().value;
+            self.entered.next.length = 0.into();
+        }
 
         self.changed.next.acks = self.row.val().acks;
         self.changed.next.ack_psn = self.row.val().ack_psn;
@@ -149,8 +165,11 @@ impl Logic for Note {
         }
         if self.enters_now.val() {
             self.changed.next.tail = self.row.val().tail + 1;
-            self.changed.next.last_ticket = self.asked.val().ticket;
-            // The answer to a new READ says that all before it arrived.
+            // An atomic waits for no ticket, and must not hide that of the READ before it.
+            if !self.is_value.val() {
+                self.changed.next.last_ticket = self.asked.val().ticket;
+            }
+            // The answer to a new one says that all before it arrived.
             self.changed.next.acks = self.row.val().acks
                 & !(self.asked.val().fresh & (self.waiting_kind.val() == self.positive.val()));
         }
@@ -158,7 +177,8 @@ impl Logic for Note {
             self.changed.next.cnp_due = false;
             self.changed.next.stopped = true;
         }
-        if self.forgets.val() {
+        self.forgets.next = self.gives_up.val();
+        if self.gives_up.val() {
             self.changed.next.acks = self.is_refusal.val() & !self.change.val().ends;
             self.changed.next.ack_after = self.row.val().tail;
             self.changed.next.head = self.row.val().tail;
@@ -177,6 +197,7 @@ impl Logic for Note {
             }
             self.changed.next.syndrome = self.operational.val();
         }
+        self.resets.next = self.alters.val() & self.change.val().resets;
         if self.alters.val() & self.change.val().resets {
             self.changed.next.acks = false;
             self.changed.next.head = self.row.val().tail;

@@ -20,9 +20,9 @@ const START: u64 = 1 << 20;
 const LIMIT: u64 = 100_000;
 
 /// What the block did in a cycle.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Event {
-    Task((Task, u64)),
+    Task(Box<(Task, u64)>),
     Notice(Bits<24>),
     Failure(TxFailure),
     Change(QpChange),
@@ -54,6 +54,8 @@ pub(super) struct Rig {
     pub(super) errors: Vec<QpError>,
     pub(super) dropped: u64,
     pub(super) cnps: u64,
+    /// For each queue pair, how many READs and atomics are over, each number once.
+    pub(super) answered: Vec<Vec<u64>>,
     /// Most cycles for which an input has waited.
     pub(super) longest: u64,
     waits: [u64; 4],
@@ -92,6 +94,7 @@ impl Default for Rig {
             errors: Vec::new(),
             dropped: 0,
             cnps: 0,
+            answered: Vec::new(),
             longest: 0,
             waits: [0; 4],
             tasks: VecDeque::new(),
@@ -139,6 +142,16 @@ pub(super) fn data(number: u64, psn: u64, length: u64) -> Task {
     }
 }
 
+/// What an atomic found.
+pub(super) fn value(number: u64, psn: u64, found: u64) -> Task {
+    Task {
+        answer: (Answer::Value as u64).into(),
+        value: found.into(),
+        ticket: 0x7fff.into(),
+        ..data(number, psn, 0xffff_ffff)
+    }
+}
+
 impl Rig {
     /// Resets the block. Nothing may be left in a source.
     pub(super) fn reset(&mut self, seed: u64) {
@@ -151,6 +164,7 @@ impl Rig {
         self.rng = SplitMix64::new(seed);
         (self.done, self.done_before, self.ticket, self.pause) = (START, START, START, false);
         (self.dropped, self.cnps, self.longest, self.waits) = (0, 0, 0, [0; 4]);
+        self.answered = vec![Vec::new(); 1 << QPS];
         self.steps.clear();
         self.errors.clear();
         self.events.clear();
@@ -216,7 +230,7 @@ impl Rig {
         self.bench.step();
         let after = sent(self);
         let event = match [0, 1, 2, 3].map(|source| before[source] != after[source]) {
-            [true, false, false, false] => self.tasks.pop_front().map(Event::Task),
+            [true, false, false, false] => self.tasks.pop_front().map(|task| Event::Task(Box::new(task))),
             [false, true, false, false] => self.notices.pop_front().map(Event::Notice),
             [false, false, true, false] => self.failures.pop_front().map(Event::Failure),
             [false, false, false, true] => self.changes.pop_front().map(Event::Change),
@@ -235,6 +249,13 @@ impl Rig {
         self.done_before = self.done;
         self.dropped += u64::from(read::<bool>(&self.bench, "data_dropped"));
         self.cnps += u64::from(read::<bool>(&self.bench, "cnps_sent"));
+        if read::<bool>(&self.bench, "answered_write") {
+            let index = read::<Bits<QPS>>(&self.bench, "answered_index").index();
+            let number = read::<Bits<5>>(&self.bench, "answered").into();
+            if self.answered[index].last() != Some(&number) {
+                self.answered[index].push(number);
+            }
+        }
         self.taken.extend(collect::<TxStep>(&mut self.bench, self.step));
         self.errors.extend(collect::<QpError>(&mut self.bench, self.error));
         while self.follow() {}
@@ -246,7 +267,7 @@ impl Rig {
             return false;
         }
         match self.events.pop_front() {
-            Some(Event::Task((task, ticket))) => self.model.task(&task, ticket),
+            Some(Event::Task(task)) => self.model.task(&task.0, task.1),
             Some(Event::Notice(qpn)) => self.model.notice(qpn),
             Some(Event::Failure(failure)) => self.model.failure(&failure),
             Some(Event::Change(change)) => self.model.change(&change),
@@ -288,6 +309,7 @@ impl Rig {
         self.step();
         assert_eq!((self.dropped, self.cnps), (self.model.dropped, self.model.cnps));
         assert_eq!(self.errors, self.model.errors);
+        assert_eq!(self.answered, self.model.answered, "READs and atomics that are over");
     }
 
     /// What was sent, as queue pair, op-code and PSN.

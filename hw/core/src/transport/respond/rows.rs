@@ -6,7 +6,7 @@ use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
 use crate::record;
 
-/// log2 of the READs of a queue pair that wait for their data.
+/// log2 of the READs and atomics of a queue pair that wait to be answered.
 pub const READS_LOG: usize = 4;
 
 record! {
@@ -44,17 +44,21 @@ record! {
 }
 
 record! {
-    /// A READ that waits for its data.
+    /// A READ that waits for its data, or an atomic that is to be answered.
     pub struct ReadEntry {
+        /// An atomic: its answer is one packet, and waits for nothing.
+        pub is_value: Bit,
+        /// It came for the first time.
+        pub fresh: Bit,
         /// First PSN of the answer.
         pub psn: Bits<24>,
         /// Messages completed, this one included.
         pub msn: Bits<24>,
-        /// First byte.
+        /// First byte; of an atomic what it found.
         pub va: Bits<64>,
         /// `R_Key`.
         pub key: Bits<32>,
-        /// Bytes.
+        /// Bytes; of an atomic none.
         pub length: Bits<32>,
         /// Code of the path MTU.
         pub path_mtu: Bits<3>,

@@ -13,14 +13,15 @@ use crate::transport::records::TxStep;
 pub const BURST: usize = 4;
 
 block! {
-    /// Makes the steps of a visit: a congestion notification, or up to four packets of the READ at the head, or the
-    /// acknowledgement that waits; nothing without room, or while the ticket of the READ is not done.
+    /// Makes the steps of a visit: a congestion notification, or up to four packets of the READ at the head, or the one of an
+    /// atomic there, or the acknowledgement that waits; nothing without room, or while the ticket of the READ is not done.
     /// Such a visit still notes which tickets are done.
     ///
     /// - **Ports** `number`, `row`, `entry`: the queue pair, steady. `decides`: the first cycle of the visit; `lengthens`: the data
     ///   of a READ is sent in those behind it, `continues`, while `stays`. `done`, `colour`: as of
     ///   [`Respond`](super::Respond). `room`: all steps of a visit have room, with `decides`. `gives`, `step`: a step of
-    ///   this cycle; `gives_cnp`: it is a notification. With the last cycle `changed`: the row from now on; `queues`: something is left, and the queue pair goes to the end of the line.
+    ///   this cycle; `gives_cnp`: it is a notification. With the last cycle `changed`: the row from now on; `queues`: something is left, and the queue pair goes to the end of the line;
+    ///   `finishes`: a READ or atomic that came for the first time is answered.
     /// - **Latency** 0 cycles from `decides` to a notification or acknowledgement, 1 to data. **Rate** a step per cycle.
     /// - **Reset** none: nothing is kept from one visit to the next.
     pub struct Serve<const QPS: usize> {
@@ -40,6 +41,7 @@ block! {
         pub step: Signal<Out, TxStep>,
         pub changed: Signal<Out, AnswerRow>,
         pub queues: Signal<Out, Bit>,
+        pub finishes: Signal<Out, Bit>,
         is_due: Reg<Bit>,
         held: Reg<ReadEntry>,
         /// Of the next packet: its place, its PSN, bytes before it and from it on.
@@ -70,6 +72,7 @@ block! {
         middle: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_MIDDLE.code),
         last: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_LAST.code),
         only: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_ONLY.code),
+        atomic: Constant<Bits<8>> = number(opcode::RC_ATOMIC_ACKNOWLEDGE.code),
         /// An answer of one step.
         blank: Constant<TxStep> =
             Constant::new(TxStep { last: true, is_response: true, frees: true, ..TxStep::default() }),
@@ -78,6 +81,7 @@ block! {
 
 impl<const QPS: usize> Logic for Serve<QPS> {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "a line for each field of the step, and of the row behind it")]
     fn update(&mut self) {
         dff_setup!(self, clock, is_due, held, address, psn, sent, left, packets);
         self.has_read.next = self.row.val().head != self.row.val().tail;
@@ -94,7 +98,9 @@ impl<const QPS: usize> Logic for Serve<QPS> {
         self.are_all_due.next = !self.last_by.val().get_bit(15);
         if self.decides.val() {
             self.is_due.d.next = self.room.val()
-                & (!self.late_by.val().get_bit(15) | (self.row.val().due_to != self.row.val().head));
+                & (self.entry.val().is_value
+                    | !self.late_by.val().get_bit(15)
+                    | (self.row.val().due_to != self.row.val().head));
             self.held.d.next = self.entry.val();
             self.address.d.next = self.entry.val().va + bit_cast::<64, 32>(self.row.val().sent);
             self.psn.d.next = self.entry.val().psn;
@@ -152,12 +158,17 @@ impl<const QPS: usize> Logic for Serve<QPS> {
                     self.step.next.op = self.only.val();
                 }
             }
-            self.step.next.payload_len = self.bytes.val();
-            self.step.next.pd = self.held.q.val().pd;
-            self.step.next.address = self.address.q.val();
-            self.step.next.key = self.held.q.val().key;
-            self.step.next.need = self.read_right.val();
-            self.step.next.bytes = self.bytes.val();
+            if self.held.q.val().is_value {
+                self.step.next.op = self.atomic.val();
+                self.step.next.a1 = self.held.q.val().va;
+            } else {
+                self.step.next.payload_len = self.bytes.val();
+                self.step.next.pd = self.held.q.val().pd;
+                self.step.next.address = self.address.q.val();
+                self.step.next.key = self.held.q.val().key;
+                self.step.next.need = self.read_right.val();
+                self.step.next.bytes = self.bytes.val();
+            }
         }
 
         self.changed.next = self.row.val();
@@ -169,6 +180,8 @@ impl<const QPS: usize> Logic for Serve<QPS> {
         if self.are_all_due.val() {
             self.changed.next.due_to = self.row.val().tail;
         }
+        self.finishes.next =
+            self.reads.val() & self.is_due.q.val() & self.is_last.val() & self.held.q.val().fresh;
         if self.reads.val() & self.is_due.q.val() {
             self.changed.next.sent = self.sent.q.val() + self.mtu.val();
             self.changed.next.next_psn = self.psn.q.val() + 1;

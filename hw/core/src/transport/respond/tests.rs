@@ -5,12 +5,12 @@ use stroma_verilate::{Pause, SplitMix64};
 
 use super::model::{packets, psn};
 use super::rig::{QPS, Rig};
-use super::{choose, note, rows, serve};
+use super::{choose, count, note, rows, serve};
 use crate::testing::{noise, read, stalls};
 use crate::transport::records::{Answer, Task, TxFailure};
 use crate::verilog::differential::{assert_agree, differential};
 
-/// Acknowledgements and READs of all sizes around those of packets.
+/// Acknowledgements, values, and READs of all sizes around those of packets.
 fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
     let path_mtu = 1 + rng.below(5);
     let mtu = 128_u64 << path_mtu;
@@ -20,7 +20,11 @@ fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
         2 => (mtu * (1 + rng.below(3))).saturating_sub(rng.below(3)),
         _ => rng.below(11 * mtu),
     };
-    let answer = if rng.below(3) == 0 { Answer::Data } else { Answer::Acknowledge };
+    let answer = match rng.below(9) {
+        0..3 => Answer::Data,
+        3 => Answer::Value,
+        _ => Answer::Acknowledge,
+    };
     let syndromes = [0x1f, 0x1f, 0x1f, 0x1f, 0x00, 0x60, 0x60, 0x61, 0x62, 0x2c];
     let syndrome = syndromes[usize::try_from(rng.below(10)).expect("small")];
     Task {
@@ -29,7 +33,7 @@ fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
         answer: (answer as u64).into(),
         syndrome: u64::from(if rng.below(40) == 0 { 0x63_u8 } else { syndrome }).into(),
         length: length.into(),
-        ticket: (ticket & 0xffff).into(),
+        ticket: (if answer == Answer::Value { rng.next_u64() } else { ticket } & 0xffff).into(),
         ..noise(rng)
     }
 }
@@ -160,6 +164,12 @@ fn rust_and_verilog_agree() {
             rows::Rows::<2, 6>::default,
             clock,
             [begins, index, looks, writes, changed, enters, entered, scrubs]
+        ),
+        differential!(
+            "respond_count",
+            count::Count::<2>::default,
+            clock,
+            [begins, index, ends, comes, drops, goes, forgets, resets, scrubs]
         ),
         differential!(
             "respond_choose",

@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::MTU_BASE;
+use super::codes::asking;
 use super::window::Reach;
 use crate::constant::number;
 use crate::host::work::Work;
@@ -47,9 +48,11 @@ block! {
         reaches: Fifo<Reach, 2>,
         has_room: Signal<Local, Bit>,
         enters: Signal<Local, Bit>,
+        asks: Signal<Local, Bit>,
         has_entries: Signal<Local, Bit>,
         packets: Signal<Local, Bits<36>>,
         base_log: Constant<Bits<4>> = number(MTU_BASE.ilog2()),
+        asking: Constant<Bits<256>> = asking(),
         nothing: Constant<Work> = Constant::new(Work::default()),
     }
 }
@@ -66,9 +69,9 @@ impl Logic for Intake {
             self.plans.sink.ready.val() & self.outlines.sink.ready.val() & self.reaches.sink.ready.val();
         self.message.ready.next = self.has_room.val();
         self.enters.next = self.message.valid.val() & self.has_room.val();
-        self.has_entries.next = !self.message.payload.val().is_read
-            & !self.message.payload.val().inline
-            & self.message.payload.val().length.any();
+        self.asks.next = self.asking.val().get_bit(self.message.payload.val().opcode.index());
+        self.has_entries.next =
+            !self.asks.val() & !self.message.payload.val().inline & self.message.payload.val().length.any();
 
         self.plans.sink.valid.next = self.enters.val();
         self.plans.sink.payload.next = self.message.payload.val();
@@ -77,8 +80,8 @@ impl Logic for Intake {
         self.outlines.sink.payload.next.sge_count = self.message.payload.val().sge_count;
         self.outlines.sink.payload.next.inline = self.message.payload.val().inline;
         self.outlines.sink.payload.next.length = self.message.payload.val().length;
-        // The entries of a READ are where its answer goes: nothing is sent of them.
-        if self.message.payload.val().is_read {
+        // The entries of a READ or an atomic are where its answer goes: nothing is sent of them.
+        if self.asks.val() {
             self.outlines.sink.payload.next.length = 0.into();
         }
         self.reaches.sink.valid.next = self.enters.val() & self.has_entries.val();

@@ -2,11 +2,10 @@
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::SgeList;
+use stroma_abi::desc::WorkOp;
 use stroma_abi::desc::wqe::BODY_AT;
-use stroma_abi::wire::Opcode;
-use stroma_abi::wire::opcode::{
-    RC_READ_REQUEST, RC_WRITE_FIRST, RC_WRITE_LAST, RC_WRITE_MIDDLE, RC_WRITE_ONLY,
-};
+use stroma_abi::wire::opcode::{RC_CMP_SWAP, RC_FETCH_ADD, RC_READ_REQUEST, TABLE};
+use stroma_abi::wire::{Header, Opcode};
 
 use super::MTU_BASE;
 use crate::transport::records::{Message, TxStep};
@@ -29,7 +28,7 @@ pub fn mtu(message: &Message) -> u64 {
 /// Segments `message`, whose WQE is `wqe`.
 ///
 /// # Panics
-/// If the WQE does not hold the entries or the inline data of the message.
+/// If the message is nothing to be sent, or the WQE does not hold its entries or its inline data.
 #[must_use]
 pub fn segment(message: &Message, wqe: &[u8]) -> Outcome {
     let mut outcome = Outcome::default();
@@ -42,26 +41,32 @@ pub fn segment(message: &Message, wqe: &[u8]) -> Outcome {
         pd: message.pd,
         ..TxStep::default()
     };
-    if message.is_read {
-        let head = with_reth(message, &with_op(message, &common, RC_READ_REQUEST, 0));
-        outcome.steps.push(TxStep { last: true, ackreq: true, frees: true, ..head });
-        return outcome;
-    }
+    let (family, tail, takes_receive) = match operation(message) {
+        WorkOp::Send => ("RC_SEND", "", true),
+        WorkOp::SendImm => ("RC_SEND", "_IMM", true),
+        WorkOp::SendInv => ("RC_SEND", "_INV", true),
+        WorkOp::Write => ("RC_WRITE", "", false),
+        WorkOp::WriteImm => ("RC_WRITE", "_IMM", true),
+        other => {
+            let head = with_headers(message, &common, request(other), 0);
+            outcome.steps.push(TxStep { last: true, ackreq: true, frees: true, ..head });
+            return outcome;
+        }
+    };
     let packets = u64::from(message.packets).min((length - skips).div_ceil(mtu(message)).max(1));
     for packet in 0..packets {
         let begin = skips + packet * mtu(message);
         let end = length.min(begin + mtu(message));
-        let opcode = match (begin == 0, end == length) {
-            (true, true) => RC_WRITE_ONLY,
-            (true, false) => RC_WRITE_FIRST,
-            (false, false) => RC_WRITE_MIDDLE,
-            (false, true) => RC_WRITE_LAST,
+        let name = match (begin == 0, end == length) {
+            (true, true) => format!("{family}_ONLY{tail}"),
+            (true, false) => format!("{family}_FIRST"),
+            (false, false) => format!("{family}_MIDDLE"),
+            (false, true) => format!("{family}_LAST{tail}"),
         };
-        let mut head = with_op(message, &common, opcode, packet);
-        if begin == 0 {
-            head = with_reth(message, &head);
-        }
+        let opcode = TABLE.iter().find(|row| row.name == name).expect("every packet has an op-code");
+        let mut head = with_headers(message, &common, opcode, packet);
         head.payload_len = (end - begin).into();
+        head.solicited = message.solicited && takes_receive && end == length;
         head.frees = packet + 1 == packets;
         head.ackreq = head.frees || end == length;
         if message.inline && begin < end {
@@ -79,16 +84,49 @@ pub fn segment(message: &Message, wqe: &[u8]) -> Outcome {
     outcome
 }
 
-/// A step with the packet's op-code and PSN.
-fn with_op(message: &Message, step: &TxStep, opcode: Opcode, packet: u64) -> TxStep {
-    let psn = (u64::from(message.psn) + packet) & 0xff_ffff;
-    TxStep { op: u64::from(opcode.code).into(), psn: psn.into(), ..*step }
+/// What a message asks for.
+///
+/// # Panics
+/// If that is nothing.
+#[must_use]
+pub fn operation(message: &Message) -> WorkOp {
+    u8::try_from(u64::from(message.opcode))
+        .ok()
+        .and_then(WorkOp::from_code)
+        .expect("a message has an operation")
 }
 
-/// A step with a RETH for everything from `skips` on.
-fn with_reth(message: &Message, step: &TxStep) -> TxStep {
-    let va = u64::from(message.remote).wrapping_add(u64::from(message.skips));
-    TxStep { va: va.into(), rkey: message.key, len: message.length - message.skips, ..*step }
+/// The op-code of an operation that is one packet without payload.
+fn request(operation: WorkOp) -> &'static Opcode {
+    match operation {
+        WorkOp::Read => &RC_READ_REQUEST,
+        WorkOp::CmpSwap => &RC_CMP_SWAP,
+        WorkOp::FetchAdd => &RC_FETCH_ADD,
+        other => panic!("{other:?} is not sent"),
+    }
+}
+
+/// A step with the packet's op-code and PSN, and with what stands in the headers of that op-code.
+fn with_headers(message: &Message, step: &TxStep, opcode: &Opcode, packet: u64) -> TxStep {
+    let psn = (u64::from(message.psn) + packet) & 0xff_ffff;
+    let mut step = TxStep { op: u64::from(opcode.code).into(), psn: psn.into(), ..*step };
+    for header in opcode.headers {
+        match header {
+            // For everything from `skips` on.
+            Header::Reth => {
+                step.va = u64::from(message.remote).wrapping_add(u64::from(message.skips)).into();
+                step.rkey = message.key;
+                step.len = message.length - message.skips;
+            }
+            Header::AtomicEth => {
+                (step.va, step.rkey) = (message.remote, message.key);
+                (step.a1, step.a2) = (message.a1, message.a2);
+            }
+            Header::ImmDt | Header::Ieth => step.imm = message.imm,
+            other => panic!("{other:?} stands in no request"),
+        }
+    }
+    step
 }
 
 /// The parts of each entry that lie in `packet`, as steps like `head`.

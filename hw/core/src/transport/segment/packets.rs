@@ -2,11 +2,9 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::wqe::UNIT;
-use stroma_abi::wire::opcode::{
-    RC_READ_REQUEST, RC_WRITE_FIRST, RC_WRITE_LAST, RC_WRITE_MIDDLE, RC_WRITE_ONLY,
-};
 
 use super::MTU_BASE;
+use super::codes::Codes;
 use super::data::Part;
 use crate::constant::number;
 use crate::prim::fifo::Fifo;
@@ -26,12 +24,20 @@ record! {
         pub op: Bits<8>,
         /// BTH packet sequence number.
         pub psn: Bits<24>,
-        /// RETH virtual address.
+        /// BTH solicited event.
+        pub solicited: Bit,
+        /// RETH or AtomicETH virtual address.
         pub va: Bits<64>,
-        /// RETH remote key.
+        /// RETH or AtomicETH remote key.
         pub rkey: Bits<32>,
         /// RETH DMA length.
         pub len: Bits<32>,
+        /// ImmDt, or IETH's key.
+        pub imm: Bits<32>,
+        /// AtomicETH swap or add data.
+        pub a1: Bits<64>,
+        /// AtomicETH compare data.
+        pub a2: Bits<64>,
         /// Bytes of payload.
         pub payload_len: Bits<13>,
         /// They come from the WQE.
@@ -55,7 +61,7 @@ block! {
     /// - **Latency** 2 cycles. **Rate** a packet per cycle, and 1 cycle more for each message.
     /// - **Backpressure** stalls `plan`. No combinational path from port to port but from `part.ready` back.
     /// - **Reset** empties it.
-    /// - **Limits** a message ends with its last byte, whatever it says of packets; a READ with its first packet.
+    /// - **Limits** a message ends with its last byte, whatever it says of packets; one that carries nothing, with its first.
     pub struct Packets {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -63,6 +69,7 @@ block! {
         pub source: StreamSource<Packet>,
         pub part: StreamSource<Part>,
         pub busy: Signal<Out, Bit>,
+        codes: Codes,
         found: Fifo<Packet, 2>,
         /// A message is under way: whether its first packet comes next, and where that begins at the peer.
         is_open: Reg<Bit>,
@@ -75,19 +82,12 @@ block! {
         mtu: Signal<Local, Bits<32>>,
         is_last: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
-        op: Signal<Local, Bits<8>>,
-        has_reth: Signal<Local, Bit>,
         payload_len: Signal<Local, Bits<13>>,
         has_room: Signal<Local, Bit>,
         goes: Signal<Local, Bit>,
         at: Signal<Local, Bits<32>>,
         mtu_base: Constant<Bits<32>> = number(MTU_BASE),
         row_log: Constant<Bits<4>> = number(UNIT.ilog2()),
-        first: Constant<Bits<8>> = number(RC_WRITE_FIRST.code),
-        middle: Constant<Bits<8>> = number(RC_WRITE_MIDDLE.code),
-        last: Constant<Bits<8>> = number(RC_WRITE_LAST.code),
-        only: Constant<Bits<8>> = number(RC_WRITE_ONLY.code),
-        read: Constant<Bits<8>> = number(RC_READ_REQUEST.code),
     }
 }
 
@@ -111,24 +111,16 @@ impl Logic for Packets {
         self.mtu.next = self.mtu_base.val() << self.plan.payload.val().path_mtu;
         self.is_last.next = self.rest.q.val() <= self.mtu.val();
         self.ends.next = self.is_last.val() | (self.left.q.val() == 1);
-        self.has_reth.next = self.is_first.q.val();
         self.payload_len.next = bit_cast::<13, 32>(self.mtu.val());
-        self.op.next = self.middle.val();
-        if self.is_first.q.val() {
-            self.op.next = self.first.val();
-        }
         if self.is_last.val() {
             self.payload_len.next = bit_cast::<13, 32>(self.rest.q.val());
-            self.op.next = self.last.val();
-            if self.is_first.q.val() {
-                self.op.next = self.only.val();
-            }
         }
-        if self.plan.payload.val().is_read {
+        self.codes.operation.next = self.plan.payload.val().opcode;
+        self.codes.is_first.next = self.is_first.q.val();
+        self.codes.is_last.next = self.is_last.val();
+        if !self.codes.has_payload.val() {
             self.ends.next = true;
-            self.has_reth.next = true;
             self.payload_len.next = 0.into();
-            self.op.next = self.read.val();
         }
 
         self.has_room.next = self.found.sink.ready.val() & self.part.ready.val();
@@ -137,15 +129,29 @@ impl Logic for Packets {
         self.found.sink.valid.next = self.goes.val();
         self.found.sink.payload.next.qpn = self.plan.payload.val().qpn;
         self.found.sink.payload.next.pd = self.plan.payload.val().pd;
-        self.found.sink.payload.next.op = self.op.val();
+        self.found.sink.payload.next.op = self.codes.op.val();
         self.found.sink.payload.next.psn = self.psn.q.val();
+        self.found.sink.payload.next.solicited =
+            self.plan.payload.val().solicited & self.codes.may_wake.val();
         self.found.sink.payload.next.va = 0.into();
         self.found.sink.payload.next.rkey = 0.into();
-        self.found.sink.payload.next.len = 0.into();
-        if self.has_reth.val() {
+        if self.codes.has_address.val() {
             self.found.sink.payload.next.va = self.remote.q.val();
             self.found.sink.payload.next.rkey = self.plan.payload.val().key;
+        }
+        self.found.sink.payload.next.len = 0.into();
+        if self.codes.has_length.val() {
             self.found.sink.payload.next.len = self.rest.q.val();
+        }
+        self.found.sink.payload.next.imm = 0.into();
+        if self.codes.has_imm.val() {
+            self.found.sink.payload.next.imm = self.plan.payload.val().imm;
+        }
+        self.found.sink.payload.next.a1 = 0.into();
+        self.found.sink.payload.next.a2 = 0.into();
+        if self.codes.has_operands.val() {
+            self.found.sink.payload.next.a1 = self.plan.payload.val().a1;
+            self.found.sink.payload.next.a2 = self.plan.payload.val().a2;
         }
         self.found.sink.payload.next.payload_len = self.payload_len.val();
         self.found.sink.payload.next.inline = self.plan.payload.val().inline & self.payload_len.val().any();

@@ -75,6 +75,10 @@ impl Logic for Pieces {
         self.found.sink.payload.next.psn = self.packet.payload.val().psn;
         // Without an answer to the last packet nobody would know that the others have arrived.
         self.found.sink.payload.next.ackreq = self.packet.payload.val().ends;
+        self.found.sink.payload.next.solicited = self.packet.payload.val().solicited;
+        self.found.sink.payload.next.imm = self.packet.payload.val().imm;
+        self.found.sink.payload.next.a1 = self.packet.payload.val().a1;
+        self.found.sink.payload.next.a2 = self.packet.payload.val().a2;
         self.found.sink.payload.next.va = self.packet.payload.val().va;
         self.found.sink.payload.next.rkey = self.packet.payload.val().rkey;
         self.found.sink.payload.next.len = self.packet.payload.val().len;

@@ -1,14 +1,15 @@
 //! Segment against its plain-Rust twin.
 
+mod operations;
 mod timing;
 
-use stroma_abi::desc::Sge;
 use stroma_abi::desc::wqe::{BODY_AT, INLINE_MAX};
+use stroma_abi::desc::{Sge, WorkOp};
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::Segment;
 use super::model::mtu;
-use super::rig::{Case, Rig, random};
+use super::rig::{CARRYING, Case, Rig, random};
 use crate::testing::{collect, stalls_of};
 use crate::transport::records::{QUANTUM_BYTES, TxStep};
 use crate::verilog::differential::{assert_agree, differential};
@@ -79,7 +80,7 @@ fn the_random_messages_have_every_shape() {
         assert!(count >= 8, "{what}: {count} times");
     };
     let length = |case: &Case| u64::from(case.message.length);
-    let has_entries = |case: &Case| !case.message.is_read && !case.message.inline;
+    let has_entries = |case: &Case| case.carries() && !case.message.inline;
     for count in 0..17 {
         met("entries", &|case| has_entries(case) && case.message.sge_count.index() == count);
     }
@@ -89,7 +90,12 @@ fn the_random_messages_have_every_shape() {
     }
     met("nothing", &|case| has_entries(case) && length(case) == 0);
     met("a packet and no more", &|case| has_entries(case) && length(case) == mtu(&case.message));
-    met("a READ goes on", &|case| case.message.is_read && case.message.skips.any());
+    met("a READ goes on", &|case| case.operation() == WorkOp::Read && case.message.skips.any());
+    for op in CARRYING {
+        met("inline", &|case| case.operation() == op && case.message.inline);
+        met("nothing, of each", &|case| case.operation() == op && length(case) == 0);
+        met("stops before the last packet", &|case| case.operation() == op && case.stops_early());
+    }
     met("inline data go on", &|case| case.message.inline && case.message.skips.any());
     met("inline data stop", &|case| case.message.inline && case.packets() == 2 && case.stops_early());
     met("many steps", &|case| case.outcome().steps.len() > 20);
@@ -98,11 +104,12 @@ fn the_random_messages_have_every_shape() {
         let steps = case.outcome().steps;
         steps.chunk_by(|one, next| one.psn == next.psn).any(|packet| packet.len() >= 9)
     });
-    let ops: Vec<u64> =
-        cases.iter().flat_map(|case| case.outcome().steps).map(|step| step.op.into()).collect();
-    for op in [0x06, 0x07, 0x08, 0x0a, 0x0c] {
-        assert!(ops.iter().filter(|found| **found == op).count() > 50, "op-code {op:#x}");
+    let steps: Vec<TxStep> = cases.iter().flat_map(|case| case.outcome().steps).collect();
+    for op in (0..=0x0c).chain([0x13, 0x14, 0x16, 0x17]) {
+        let count = steps.iter().filter(|step| step.op == op).count();
+        assert!(count > 20, "op-code {op:#x}: {count} times");
     }
+    assert!(steps.iter().filter(|step| step.solicited).count() > 50, "solicited");
 }
 
 #[test]
@@ -243,7 +250,8 @@ fn visits_say_together_what_one_would() {
         (1, [70_000, 0, 1, 65_536, 20_000, 100_000, 3, 9]),
         (5, [4_095, 1, 65_535, 65_537, 0, 200_000, 131_072, 4_097]),
     ] {
-        let whole = Case::write(&mut rng, code, &lengths);
+        let mut whole = Case::write(&mut rng, code, &lengths).of(WorkOp::WriteImm);
+        whole.message.solicited = true;
         let step = QUANTUM_BYTES as u64 / mtu(&whole.message);
         let visits: Vec<Case> = (0..whole.packets().div_ceil(step))
             .map(|at| whole.visit(at * step, step.min(whole.packets() - at * step)))

@@ -2,21 +2,27 @@
 
 use rust_hdl::prelude::*;
 
+use super::classify::Kind;
 use super::decide::Verdict;
-use super::measure::{Measured, Standing};
+use super::fit::Fit;
+use super::measure::Measured;
+use super::standing::Standing;
 use crate::transport::records::Arrival;
 
 block! {
     /// Moves a queue pair on. Combinational.
     ///
-    /// - **Ports** `arrival`, `measured`, `verdict`: the request, and what becomes of it; `standing`: what is known before it.
-    ///   `changed`: what is known behind it.
+    /// - **Ports** `arrival`, `kind`, `fit`, `measured`, `verdict`: the request, and what becomes of it; `standing`: what is known
+    ///   before it. `changed`: what is known behind it.
     pub struct Advance {
         pub arrival: Signal<In, Arrival>,
+        pub kind: Signal<In, Kind>,
+        pub fit: Signal<In, Fit>,
         pub measured: Signal<In, Measured>,
         pub verdict: Signal<In, Verdict>,
         pub standing: Signal<In, Standing>,
         pub changed: Signal<Out, Standing>,
+        goes_on: Signal<Local, Bit>,
         step: Signal<Local, Bits<24>>,
         va: Signal<Local, Bits<64>>,
     }
@@ -25,8 +31,9 @@ block! {
 impl Logic for Advance {
     #[hdl_gen]
     fn update(&mut self) {
+        self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes;
         self.step.next = 0.into();
-        if self.verdict.val().writes {
+        if self.goes_on.val() | self.verdict.val().applies {
             self.step.next = 1.into();
         }
         if self.verdict.val().reads {
@@ -35,27 +42,53 @@ impl Logic for Advance {
         self.changed.next.started = true;
         self.changed.next.expected = self.measured.val().expected + self.step.val();
         self.changed.next.msn = self.standing.val().msn
-            + (self.verdict.val().reads | (self.verdict.val().writes & self.measured.val().ends));
+            + (self.verdict.val().reads
+                | self.verdict.val().applies
+                | (self.goes_on.val() & self.kind.val().ends));
+        self.changed.next.resources =
+            self.standing.val().resources + (self.verdict.val().reads | self.verdict.val().applies);
+        self.changed.next.atomics = self.standing.val().atomics + self.verdict.val().applies;
 
         self.va.next = self.standing.val().va;
-        if self.measured.val().begins {
+        if self.kind.val().begins {
             self.va.next = self.arrival.val().va;
         }
-        self.changed.next.in_message = self.standing.val().in_message;
+        self.changed.next.in_write = self.standing.val().in_write;
         self.changed.next.va = self.standing.val().va;
         self.changed.next.key = self.standing.val().key;
         self.changed.next.left = self.standing.val().left;
         if self.verdict.val().writes {
-            self.changed.next.in_message = !self.measured.val().ends;
+            self.changed.next.in_write = !self.kind.val().ends;
             self.changed.next.va = self.va.val() + bit_cast::<64, 13>(self.arrival.val().payload_len);
             self.changed.next.left =
-                self.measured.val().remaining - bit_cast::<32, 13>(self.arrival.val().payload_len);
-            if self.measured.val().begins {
+                self.fit.val().remaining - bit_cast::<32, 13>(self.arrival.val().payload_len);
+            if self.kind.val().begins {
                 self.changed.next.key = self.arrival.val().rkey;
             }
         }
-        self.changed.next.gap_told =
-            (self.standing.val().gap_told | self.verdict.val().tells_gap) & !self.measured.val().is_next;
-        self.changed.next.failed = self.standing.val().failed | self.verdict.val().refuses;
+
+        self.changed.next.in_send = self.standing.val().in_send;
+        self.changed.next.receive = self.standing.val().receive;
+        if self.verdict.val().sends {
+            self.changed.next.in_send = !self.kind.val().ends;
+            if self.verdict.val().takes {
+                self.changed.next.receive = self.measured.val().receive;
+            }
+        }
+        if self.verdict.val().gives_up {
+            self.changed.next.in_send = false;
+        }
+        self.changed.next.received = self.standing.val().received;
+        if self.goes_on.val() {
+            self.changed.next.received = self.fit.val().received;
+        }
+
+        // Told to come again later, the peer knows of the gap that is left meanwhile.
+        self.changed.next.gap_told = self.verdict.val().tells_gap
+            | self.verdict.val().rests
+            | (self.standing.val().gap_told & !self.measured.val().is_next);
+        self.changed.next.failed =
+            self.standing.val().failed | self.verdict.val().refuses | self.kind.val().is_recall;
+        self.changed.next.last_told = self.standing.val().last_told | self.verdict.val().is_last_receive;
     }
 }

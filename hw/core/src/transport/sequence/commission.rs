@@ -3,37 +3,47 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::Status;
 use stroma_abi::desc::region::rights;
-use stroma_abi::wire::{NakCode, Syndrome};
 
+use super::classify::Kind;
 use super::decide::Verdict;
-use super::measure::{Measured, Standing};
+use super::fit::{Fit, WORD_BYTES};
+use super::receipt::Receipt;
+use super::reply::Reply;
+use super::standing::Standing;
 use crate::constant::number;
-use crate::transport::records::{Answer, Arrival, Errand};
-
-/// What a positive answer says of credits: that they are not counted. WRITE and READ take no receive, so a limit could
-/// only slow the peer.
-pub const POSITIVE: Syndrome = Syndrome::Ack { credits: 31 };
+use crate::transport::records::{Arrival, Atomic, Errand, List};
 
 block! {
     /// Puts the errand of a request together. Combinational.
     ///
-    /// - **Ports** `arrival`, `measured`, `verdict`: the request, and what becomes of it; `standing`: what was known before it.
-    ///   `errand`: what has to be done. Without `span`, `va`, `key` and `need` mean nothing; without `answer`, `syndrome`.
+    /// - **Ports** `arrival`, `kind`, `fit`, `verdict`: the request, and what becomes of it; `reply`: what the peer hears; `receipt`: what
+    ///   the owner of its receive does; `standing`: what was known before it. `errand`: what has to be done. Without `span`, `va`, `key` and
+    ///   `need` mean nothing; without `answer`, `syndrome`; without `list`, `srq` and `offset`; without `atomic`, `value`,
+    ///   `compare` and `atomic_slot`; without `completes`, `cq`, `opcode`, `detail`, `flags` and `length`; without either of
+    ///   the two, `index`.
     pub struct Commission {
         pub arrival: Signal<In, Arrival>,
-        pub measured: Signal<In, Measured>,
+        pub kind: Signal<In, Kind>,
+        pub fit: Signal<In, Fit>,
         pub verdict: Signal<In, Verdict>,
+        pub reply: Signal<In, Reply>,
+        pub receipt: Signal<In, Receipt>,
         pub standing: Signal<In, Standing>,
         pub errand: Signal<Out, Errand>,
-        counts: Signal<Local, Bit>,
-        none: Constant<Bits<2>> = number(Answer::None as u8),
-        acknowledge: Constant<Bits<2>> = number(Answer::Acknowledge as u8),
-        data: Constant<Bits<2>> = number(Answer::Data as u8),
+        has_bytes: Signal<Local, Bit>,
+        goes_on: Signal<Local, Bit>,
+        no_list: Constant<Bits<2>> = number(List::None as u8),
+        own: Constant<Bits<2>> = number(List::Receive as u8),
+        shared: Constant<Bits<2>> = number(List::Shared as u8),
+        no_atomic: Constant<Bits<2>> = number(Atomic::None as u8),
+        add: Constant<Bits<2>> = number(Atomic::Add as u8),
+        swap: Constant<Bits<2>> = number(Atomic::Swap as u8),
+        replay: Constant<Bits<2>> = number(Atomic::Replay as u8),
+        local_write: Constant<Bits<5>> = number(rights::LOCAL_WRITE),
         remote_write: Constant<Bits<5>> = number(rights::REMOTE_WRITE),
         remote_read: Constant<Bits<5>> = number(rights::REMOTE_READ),
-        positive: Constant<Bits<8>> = number(POSITIVE.encode()),
-        invalid: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::InvalidRequest).encode()),
-        missing: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::PsnSequence).encode()),
+        remote_atomic: Constant<Bits<5>> = number(rights::REMOTE_ATOMIC),
+        word: Constant<Bits<32>> = number(WORD_BYTES),
         refused: Constant<Bits<8>> = number(Status::RemoteInvalid as u8),
     }
 }
@@ -41,79 +51,92 @@ block! {
 impl Logic for Commission {
     #[hdl_gen]
     fn update(&mut self) {
+        self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes;
+        self.has_bytes.next = self.arrival.val().payload_len.any();
         self.errand.next.ends = true;
         self.errand.next.colour = self.arrival.val().colour;
         self.errand.next.qpn = self.arrival.val().qpn;
         self.errand.next.pd = self.arrival.val().pd;
         self.errand.next.path_mtu = self.arrival.val().path_mtu;
         self.errand.next.payload_len = self.arrival.val().payload_len;
+        self.errand.next.has_value = false;
 
-        // The range: the whole message when it begins, so that one refused for its end writes nothing; then each packet
-        // again, for the region may be gone since.
-        self.errand.next.places = self.verdict.val().writes & self.arrival.val().payload_len.any();
+        // The range. Of a WRITE the whole message when it begins, so that one refused for its end writes nothing; then
+        // each packet again, for the region may be gone since.
+        self.errand.next.places = self.goes_on.val() & self.has_bytes.val();
         self.errand.next.va = self.arrival.val().va;
         self.errand.next.key = self.arrival.val().rkey;
-        if self.measured.val().is_write & !self.measured.val().begins {
+        if self.kind.val().is_write & !self.kind.val().begins {
             self.errand.next.va = self.standing.val().va;
             self.errand.next.key = self.standing.val().key;
         }
         self.errand.next.need = self.remote_read.val();
-        if self.measured.val().is_write {
-            self.errand.next.need = self.remote_write.val();
-        }
         self.errand.next.span = 0.into();
-        if self.verdict.val().writes {
+        if self.goes_on.val() {
+            self.errand.next.need = self.remote_write.val();
             self.errand.next.span = bit_cast::<32, 13>(self.arrival.val().payload_len);
+        }
+        if self.verdict.val().sends {
+            self.errand.next.need = self.local_write.val();
         }
         if self.verdict.val().reads
             | self.verdict.val().repeats
-            | (self.verdict.val().writes & self.measured.val().begins)
+            | (self.verdict.val().writes & self.kind.val().begins)
         {
             self.errand.next.span = self.arrival.val().len;
         }
+        self.errand.next.list = self.no_list.val();
+        if self.verdict.val().sends & self.has_bytes.val() {
+            self.errand.next.list = self.own.val();
+            if self.arrival.val().has_srq {
+                self.errand.next.list = self.shared.val();
+            }
+        }
+        self.errand.next.srq = self.arrival.val().srq;
+        self.errand.next.offset = self.fit.val().before;
+
+        self.errand.next.atomic = self.no_atomic.val();
+        if self.verdict.val().applies {
+            self.errand.next.need = self.remote_atomic.val();
+            self.errand.next.span = self.word.val();
+            self.errand.next.atomic = self.swap.val();
+            if self.kind.val().adds {
+                self.errand.next.atomic = self.add.val();
+            }
+        }
+        if self.verdict.val().replays {
+            self.errand.next.atomic = self.replay.val();
+        }
+        self.errand.next.value = self.arrival.val().a1;
+        self.errand.next.compare = self.arrival.val().a2;
+        self.errand.next.atomic_slot = bit_cast::<4, 5>(self.standing.val().atomics);
 
         // The answer.
-        self.counts.next = self.verdict.val().reads | (self.verdict.val().writes & self.measured.val().ends);
-        self.errand.next.counts = self.counts.val();
-        self.errand.next.msn = self.standing.val().msn + self.counts.val();
+        self.errand.next.answer = self.reply.val().answer;
+        self.errand.next.psn = self.reply.val().psn;
+        self.errand.next.syndrome = self.reply.val().syndrome;
+        self.errand.next.msn = self.reply.val().msn;
+        self.errand.next.counts = self.reply.val().counts;
         self.errand.next.fresh = self.verdict.val().reads;
-        self.errand.next.answer = self.none.val();
-        if (self.verdict.val().writes & self.arrival.val().ackreq)
-            | self.verdict.val().acknowledges
-            | self.verdict.val().refuses
-            | self.verdict.val().tells_gap
-        {
-            self.errand.next.answer = self.acknowledge.val();
-        }
-        if self.verdict.val().reads | self.verdict.val().repeats {
-            self.errand.next.answer = self.data.val();
-        }
-        self.errand.next.psn = self.arrival.val().psn;
-        self.errand.next.syndrome = self.positive.val();
-        // What came again is acknowledged with all that came since: the peer may have missed those answers, too.
-        if self.verdict.val().acknowledges {
-            self.errand.next.psn = self.measured.val().expected - 1;
-        }
-        if self.verdict.val().tells_gap {
-            self.errand.next.psn = self.measured.val().expected;
-            self.errand.next.syndrome = self.missing.val();
-        }
-        if self.verdict.val().refuses {
-            self.errand.next.syndrome = self.invalid.val();
-        }
 
-        // A request completes nothing here; a refusal is told by an event.
+        // A refusal is told by an event, whatever receive is open then: that one is recalled.
         self.errand.next.fails = self.verdict.val().refuses;
         self.errand.next.status = 0.into();
+        if self.verdict.val().completes {
+            self.errand.next.status = self.receipt.val().status;
+        }
         if self.verdict.val().refuses {
             self.errand.next.status = self.refused.val();
         }
-        self.errand.next.completes = false;
-        self.errand.next.cq = 0.into();
-        self.errand.next.index = 0.into();
-        self.errand.next.opcode = 0.into();
+        self.errand.next.completes = self.verdict.val().completes;
+        self.errand.next.cq = self.arrival.val().receive_cq;
+        self.errand.next.index = self.receipt.val().index;
+        self.errand.next.opcode = self.receipt.val().opcode;
+        self.errand.next.detail = self.arrival.val().imm;
+        self.errand.next.flags = self.receipt.val().flags;
+        self.errand.next.length = self.receipt.val().length;
         self.errand.next.vendor = 0.into();
-        self.errand.next.length = 0.into();
+        self.errand.next.last_receive = self.verdict.val().is_last_receive;
         self.errand.next.retires = false;
         self.errand.next.tail = 0.into();
         self.errand.next.reads = 0.into();

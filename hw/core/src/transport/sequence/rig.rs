@@ -1,17 +1,28 @@
-//! The sequence between what sends it requests and what takes its errands.
+//! The sequence between what sends it requests and what takes its errands, in a world that answers what it asks.
+
+mod bed;
+mod meaning;
+mod world;
 
 use std::collections::VecDeque;
 
-use stroma_verilate::{Bench, Pause, SinkId, SourceId};
+use rust_hdl::prelude::Bits;
+use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
-use super::Sequence;
-use super::model::{Outcome, Responder};
+use bed::Bed;
+use meaning::meaning;
+pub(super) use world::World;
+
+use super::model::{Outcome, Responder, View};
 use crate::host::work::QpChange;
+use crate::pack::Packed;
 use crate::testing::{collect, push, read, verilated};
-use crate::transport::records::{Answer, Arrival, Errand};
+use crate::transport::records::{Arrival, Errand};
 
 /// log2 of the queue pairs.
 pub(super) const QPS: usize = 2;
+/// The SRQ of those queue pairs that have one.
+pub(super) const SRQ: u64 = 5;
 /// Cycles after which the sequence counts as stuck.
 const LIMIT: u64 = 100_000;
 
@@ -22,26 +33,21 @@ pub(super) struct Rig {
     pub(super) errand: SinkId,
     /// Of what was acted on.
     pub(super) model: Responder,
+    pub(super) world: World,
+    /// The world moves by itself.
+    pub(super) drifts: bool,
+    rng: SplitMix64,
+    /// What the last look showed.
+    view: View,
     arrivals: VecDeque<Arrival>,
     changes: VecDeque<QpChange>,
     /// What must come of the arrivals that were acted on.
     outcomes: Vec<Outcome>,
 }
 
-/// The errand without what means nothing.
-fn meaning(mut errand: Errand) -> Errand {
-    if errand.span.index() == 0 {
-        (errand.va, errand.key, errand.need) = (0_u64.into(), 0_u64.into(), 0_u64.into());
-    }
-    if errand.answer.index() != Answer::Acknowledge as usize {
-        errand.syndrome = 0_u64.into();
-    }
-    errand
-}
-
 impl Rig {
     pub(super) fn new() -> Self {
-        let mut bench = verilated("sequence", Sequence::<QPS>::default);
+        let mut bench = verilated("sequence_bed", Bed::<QPS>::default);
         let [arrival, change] =
             ["arrival", "change"].map(|name| bench.source(name).expect("the stream exists"));
         let errand = bench.sink("errand").expect("the stream exists");
@@ -52,6 +58,10 @@ impl Rig {
             change,
             errand,
             model: Responder::default(),
+            world: World::default(),
+            drifts: false,
+            rng: SplitMix64::new(77),
+            view: View::default(),
             arrivals: VecDeque::new(),
             changes: VecDeque::new(),
             outcomes: Vec::new(),
@@ -70,26 +80,61 @@ impl Rig {
         self.changes.extend(changes);
     }
 
+    fn set<T: Packed>(&mut self, port: &str, value: &T) {
+        let port = self.bench.model().port(port).expect("the port exists");
+        self.bench.model_mut().set_wide(port, &value.to_words());
+    }
+
+    /// The look of the cycle before is answered from this one on.
+    fn look(&mut self) {
+        assert_eq!(read::<bool>(&self.bench, "looked"), read::<bool>(&self.bench, "counted"));
+        if !read::<bool>(&self.bench, "looked") {
+            return;
+        }
+        let arrival = *self.arrivals.front().expect("there is something to look for");
+        let (shared, number) = (read(&self.bench, "looked_shared"), read(&self.bench, "looked_number"));
+        let expected = if arrival.has_srq { (true, arrival.srq) } else { (false, arrival.qpn) };
+        assert_eq!((shared, number), expected, "which receives");
+        let index = read::<Bits<QPS>>(&self.bench, "counted_index");
+        assert_eq!(u64::from(index), u64::from(arrival.qpn), "whose counts");
+        self.view = self.world.view(&arrival);
+        let View { stock, answered, finished } = self.view;
+        self.set("stock", &stock);
+        self.set("answered", &Bits::<5>::from(u64::from(answered)));
+        self.set("finished", &Bits::<5>::from(u64::from(finished)));
+    }
+
     /// One cycle: what is acted on is acted on by the model, and the pulses are held against it.
     pub(super) fn step(&mut self) {
         let sources = [self.arrival, self.change];
         let before = sources.map(|source| self.bench[source].sent());
         self.bench.step();
         let [came, changed] = sources.map(|source| self.bench[source].sent());
-        let mut pulses = (false, false);
+        let mut expected = [false; 4];
         if changed > before[1] {
             let change = self.changes.pop_front().expect("only what was sent moves");
             self.model.change(&change);
+            if change.resets {
+                self.world.reset(change.qpn.into());
+            }
         }
         if came > before[0] {
             assert_eq!(changed, before[1], "one at a time");
             let arrival = self.arrivals.pop_front().expect("only what was sent moves");
-            let outcome = self.model.arrive(&arrival);
-            pulses = (outcome.duplicate, outcome.nak);
+            let outcome = self.model.arrive(&arrival, &self.view);
+            if outcome.takes {
+                self.world.take(&arrival);
+            }
+            expected = [outcome.duplicate, outcome.nak, outcome.rnr, outcome.takes];
             self.outcomes.push(outcome);
         }
-        let shown = (read::<bool>(&self.bench, "duplicates"), read::<bool>(&self.bench, "naks"));
-        assert_eq!(shown, pulses, "duplicates and naks");
+        let shown = ["duplicates", "naks", "rnr_naks", "took"].map(|port| read::<bool>(&self.bench, port));
+        assert_eq!(shown, expected, "duplicates, naks, rnr_naks and took");
+        self.look();
+        if self.drifts && self.rng.below(8) == 0 {
+            let queues = [(false, 0), (false, 2), (true, SRQ)];
+            self.world.drift(&self.model, &queues, &mut self.rng);
+        }
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -131,6 +176,7 @@ impl Rig {
     /// After a reset: nothing of the past is known.
     pub(super) fn forget(&mut self) {
         self.model = Responder::default();
+        self.world = World::default();
         self.outcomes.clear();
         self.bench[self.errand].take();
     }

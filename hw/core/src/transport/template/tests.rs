@@ -2,7 +2,11 @@ use std::collections::VecDeque;
 
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
-use stroma_abi::wire::opcode::{CNP, RC_ACKNOWLEDGE, RC_WRITE_MIDDLE};
+use stroma_abi::wire::Opcode;
+use stroma_abi::wire::opcode::{
+    CNP, RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RC_CMP_SWAP, RC_SEND_LAST_INV, RC_WRITE_MIDDLE,
+    RC_WRITE_ONLY_IMM,
+};
 use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
 
 use super::Template;
@@ -12,6 +16,16 @@ use crate::stream::{Beat, beats};
 use crate::testing::{collect, noise, push, read, stalls, verilated};
 use crate::transport::records::{PathRow, TxPacket};
 
+/// What the packets are.
+const OPS: [Opcode; 7] = [
+    RC_WRITE_MIDDLE,
+    RC_WRITE_ONLY_IMM,
+    RC_SEND_LAST_INV,
+    RC_CMP_SWAP,
+    RC_ACKNOWLEDGE,
+    RC_ATOMIC_ACKNOWLEDGE,
+    CNP,
+];
 /// Queue pairs of the bench.
 const PAIRS: u64 = 4;
 
@@ -104,6 +118,7 @@ impl<const D: usize> Rig<D> {
             dst_ip: path.peer_ip,
             sport: path.source_port,
             op: packet.op,
+            solicited: packet.solicited,
             pkey: path.p_key,
             congestion: u64::from(packet.op.index() == usize::from(CNP.code)).wrapping_mul(0x40).into(),
             migrated: true,
@@ -114,6 +129,9 @@ impl<const D: usize> Rig<D> {
             rkey: packet.rkey,
             len: packet.len,
             aeth: packet.aeth,
+            imm: packet.imm,
+            a1: packet.a1,
+            a2: packet.a2,
             payload_len: packet.payload_len,
             ..Head::default()
         })
@@ -125,9 +143,7 @@ impl<const D: usize> Rig<D> {
         self.again = 0;
         for _ in 0..count {
             let len = if longest == 0 { 0 } else { self.rng.below(longest) };
-            let op = [RC_WRITE_MIDDLE, RC_ACKNOWLEDGE, CNP]
-                [usize::try_from(self.rng.below(3)).expect("small")]
-            .code;
+            let op = OPS[usize::try_from(self.rng.below(OPS.len() as u64)).expect("small")].code;
             let packet = TxPacket {
                 qpn: self.rng.below(PAIRS).into(),
                 op: u64::from(op).into(),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::wait;
+use super::waits::{rest, wait};
 use crate::transport::records::Alarm;
 
 /// A row that was read in a cycle.
@@ -19,6 +19,7 @@ pub struct Model {
     clock_khz: u64,
     /// When each ends.
     pub deadlines: Vec<Option<u64>>,
+    resting: Vec<bool>,
     /// The one that is told of.
     pub nudge: Option<usize>,
     found: Option<usize>,
@@ -34,6 +35,7 @@ impl Model {
         Self {
             clock_khz,
             deadlines: vec![None; 1 << log],
+            resting: vec![false; 1 << log],
             nudge: None,
             found: None,
             sight: None,
@@ -62,6 +64,7 @@ impl Model {
         let count = self.deadlines.len();
         let ended = self.found.take();
         let set = if ended.is_none() { self.held.take() } else { None };
+        let set = set.filter(|alarm| alarm.rests || !self.resting[alarm.qpn.index() % count]);
         let set_number = set.map(|alarm| alarm.qpn.index() % count);
 
         // A row counts in the cycle behind that in which it was read, unless time has jumped or an alarm has come.
@@ -80,13 +83,15 @@ impl Model {
 
         self.nudge = self.nudge.filter(|_| !is_taken);
         if let Some(number) = ended {
-            self.deadlines[number] = None;
+            (self.deadlines[number], self.resting[number]) = (None, false);
             self.nudge = Some(number);
         }
         if let (Some(alarm), Some(number)) = (set, set_number) {
             let code = alarm.timeout.index();
-            let end = (time + wait(self.clock_khz, code)).next_multiple_of(2);
-            self.deadlines[number] = Some(end).filter(|_| code > 0);
+            let cycles = if alarm.rests { rest } else { wait }(self.clock_khz, code);
+            let end = (time + cycles).next_multiple_of(2);
+            self.deadlines[number] = Some(end).filter(|_| alarm.rests || code > 0);
+            self.resting[number] = alarm.rests;
         }
         self.held = self.held.or_else(|| self.waiting.pop_front());
         self.waiting.extend(alarm);

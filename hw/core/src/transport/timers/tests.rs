@@ -3,15 +3,17 @@ mod rig;
 
 use stroma_verilate::{Pause, SplitMix64};
 
-use super::{least, scan};
+use super::{least, scan, waits};
 use crate::testing::{read, stalls};
 use crate::transport::records::Alarm;
 use crate::verilog::differential::{assert_agree, differential};
 use rig::{QPS, Rig, SWEEP};
 
-/// Waits of a few cycles to a few sweeps, and sometimes none.
+/// Waits of a few cycles to a few sweeps, and sometimes none; some of them rests, which have no code for none.
 fn any_alarm(rng: &mut SplitMix64) -> Alarm {
-    Alarm { qpn: rng.below(1 << QPS).into(), timeout: rng.below(7).into() }
+    let rests = rng.below(4) == 0;
+    let timeout = if rests { 1 + rng.below(9) } else { rng.below(7) };
+    Alarm { qpn: rng.below(1 << QPS).into(), timeout: timeout.into(), rests }
 }
 
 fn live(rig: &mut Rig, cycles: u64, often: u64) {
@@ -57,7 +59,7 @@ fn recovers_from_reset() {
     let mut rig = Rig::default();
     rig.bench[rig.nudge].pause(Pause::Always);
     for number in 0..1 << QPS {
-        rig.send(0, Alarm { qpn: number.into(), timeout: 1.into() });
+        rig.send(0, Alarm { qpn: number.into(), timeout: 1.into(), ..Alarm::default() });
     }
     rig.run(3 * SWEEP);
     assert!(read::<bool>(&rig.bench, "nudge$valid"));
@@ -101,6 +103,7 @@ fn nudges_come_in_the_same_cycles_whether_quiet_time_is_skipped_or_not() {
 #[test]
 fn rust_and_verilog_agree() {
     let cases = vec![
+        differential!("timers_waits", waits::Waits::default, [code, rests]),
         differential!("timers_scan", scan::Scan::<2>::default, clock, [reset, row, sets, set_index, hold]),
         differential!(
             "timers_least",

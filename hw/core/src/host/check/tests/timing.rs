@@ -3,7 +3,7 @@
 use stroma_abi::desc::{Sge, WorkOp};
 
 use super::{NEVER, always, cases, sge};
-use crate::host::check::rig::{Case, HIT, Mood, Rig};
+use crate::host::check::rig::{Case, HIT, Mood, REQUESTS, Rig};
 use crate::host::work::Work;
 use crate::testing::read;
 
@@ -58,8 +58,8 @@ fn the_latencies_are_those_promised() {
     assert_eq!(latency(&case, "xlat"), 3);
     assert_eq!(latency(&case, "checked"), 9 + HIT);
     assert_eq!(latency(&case, "units"), 9 + HIT);
-    for op in [WorkOp::Write, WorkOp::Read] {
-        let request = Case::copy(op, sge(0x1000, 64), &[sge(0x2000, 64)]);
+    for op in REQUESTS {
+        let request = Case::copy(op, sge(0x1000, 8), &[sge(0x2000, 8)]);
         assert_eq!(latency(&request, "checked"), 8 + HIT);
         assert_eq!(latency(&request, "units"), 8 + HIT);
     }
@@ -87,6 +87,10 @@ fn the_rates_are_those_promised() {
     assert_eq!(cycles_of(&write, 30) - cycles_of(&write, 20), 10 * 4);
     let write = Case::copy(WorkOp::Write, sge(0x1000, 200), &pieces[..2]);
     assert_eq!(cycles_of(&write, 30) - cycles_of(&write, 20), 10 * 5);
+    let list = Case::copy(WorkOp::Read, sge(0x1000, 1600), &pieces);
+    assert_eq!(cycles_of(&list, 12) - cycles_of(&list, 6), 6 * 33, "32 questions and the end");
+    let atomic = Case::copy(WorkOp::FetchAdd, sge(0x1000, 8), &[sge(0x2000, 8)]);
+    assert_eq!(cycles_of(&atomic, 30) - cycles_of(&atomic, 20), 10 * 4);
     let mut inline = Case::copy(WorkOp::Write, sge(0x1000, 20), &pieces[..1]);
     inline.work.inline = true;
     assert_eq!(cycles_of(&inline, 30) - cycles_of(&inline, 20), 10 * 3);

@@ -79,6 +79,72 @@ fn a_rewind_of_a_blocked_queue_pair_releases_it() {
 }
 
 #[test]
+fn a_rewind_for_later_waits_for_the_next_one_or_for_a_kick() {
+    for is_kick in [false, true] {
+        let mut rig = sent();
+        rig.hold(2, 4);
+        rig.rest();
+        assert!(rig.model.queues[2].blocked);
+        ring(&mut rig, 2, 6);
+        rig.rest();
+        assert_eq!(rig.jobs.len(), 1, "its doorbells are noted");
+        if is_kick {
+            rig.kick(2);
+        } else {
+            rig.rewind(2, 0);
+        }
+        rig.rest();
+        assert_eq!(jobs(&rig)[1..], [(2, 6, 6)]);
+    }
+}
+
+#[test]
+fn a_rewind_for_later_moves_a_blocked_queue_pair_and_leaves_it_blocked() {
+    let mut rig = plain();
+    rig.block_after = Some(6);
+    ring(&mut rig, 2, 10);
+    rig.rest();
+    rig.hold(2, 5);
+    rig.rest();
+    assert!(rig.model.queues[2].blocked && rig.jobs.len() == 1);
+    rig.kick(2);
+    rig.rest();
+    assert_eq!(jobs(&rig)[1..], [(2, 1, 9)]);
+}
+
+#[test]
+fn a_rewind_for_later_while_a_job_runs_does_not_release_it() {
+    let mut rig = sent();
+    rig.is_stuck = true;
+    rig.block_after = Some(0);
+    ring(&mut rig, 2, 3);
+    rig.run(10);
+    rig.hold(2, 8);
+    rig.run(20);
+    rig.is_stuck = false;
+    rig.rest();
+    assert!(rig.model.queues[2].blocked && rig.counts.holds == [0, 0, 1]);
+    rig.rewind(2, 0);
+    rig.rest();
+    assert_eq!(jobs(&rig)[2..], [(2, 2, 11)]);
+}
+
+#[test]
+fn a_rewind_for_later_in_line_keeps_the_place_once() {
+    let mut rig = sent();
+    rig.pause = true;
+    ring(&mut rig, 2, 5);
+    rig.run(20);
+    rig.hold(2, 7);
+    rig.kick(2);
+    rig.run(10);
+    assert_eq!((rig.model.line.len(), rig.counts.holds), (1, [0, 1, 0]));
+    rig.pause = false;
+    rig.rest();
+    assert_eq!(jobs(&rig)[1..], [(2, 3, 12)]);
+}
+
+#[test]
 fn a_rewind_over_the_start_of_the_indices_and_of_the_ring_fetches_in_two_pieces() {
     let mut rig = plain();
     ring(&mut rig, 2, 3);

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
-use stroma_abi::desc::wqe::BODY_AT;
-use stroma_abi::desc::{Sge, WorkOp};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
+use stroma_abi::desc::{AtomicOperands, Sge, WorkOp, WqeHead};
 
 use crate::host::work::Work;
 use crate::transport::records::Sent;
 
 /// A queue pair's sending.
+#[expect(clippy::struct_excessive_bools, reason = "each is a bit of the row")]
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     /// Something was admitted.
@@ -19,6 +20,8 @@ pub struct Queue {
     pub halted: bool,
     /// Flushed.
     pub stopped: bool,
+    /// Its peer is not ready.
+    pub held: bool,
     /// The cursor.
     pub index: u16,
     /// Packets sent of the message there.
@@ -33,7 +36,7 @@ pub struct Queue {
     pub frontier: u64,
     /// Index behind all that was admitted.
     pub head_index: u16,
-    /// READs ever.
+    /// READs and atomics ever.
     pub reads: u64,
     /// The newest local work.
     pub local_ticket: u64,
@@ -41,15 +44,43 @@ pub struct Queue {
     pub messages: BTreeMap<u64, (u64, Sent)>,
 }
 
+impl Queue {
+    /// Does it send no more?
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped || self.halted
+    }
+}
+
 pub(super) fn op(work: &Work) -> Option<WorkOp> {
     u8::try_from(u64::from(work.opcode)).ok().and_then(WorkOp::from_code)
+}
+
+/// Is it an atomic?
+#[must_use]
+pub fn is_atomic(work: &Work) -> bool {
+    matches!(op(work), Some(WorkOp::CmpSwap | WorkOp::FetchAdd))
+}
+
+/// Does it ask for data?
+#[must_use]
+pub fn asks(work: &Work) -> bool {
+    op(work) == Some(WorkOp::Read) || is_atomic(work)
+}
+
+/// Is it for the peer?
+#[must_use]
+pub fn is_request(work: &Work) -> bool {
+    use WorkOp::{Send, SendImm, SendInv, Write, WriteImm};
+    let carries = matches!(op(work), Some(Send | SendImm | SendInv | Write | WriteImm));
+    !work.ends && u64::from(work.status) == 0 && (carries || asks(work))
 }
 
 /// Do units follow behind this work?
 #[must_use]
 pub fn has_units(work: &Work) -> bool {
-    let moves = matches!(op(work), Some(WorkOp::Gather | WorkOp::Scatter | WorkOp::Write | WorkOp::Read));
-    !work.ends && u64::from(work.status) == 0 && moves
+    let copies = matches!(op(work), Some(WorkOp::Gather | WorkOp::Scatter));
+    is_request(work) || (!work.ends && u64::from(work.status) == 0 && copies)
 }
 
 /// Packets of a message.
@@ -85,10 +116,22 @@ pub(super) fn units(work: &Work) -> u16 {
     low(work.units.into())
 }
 
-pub(super) fn entry(queue: &Queue, work: &Work, first: Option<&Bits<512>>) -> Sent {
+fn bytes(first: Option<&Bits<512>>) -> Vec<u8> {
     let mut bytes = BigUint::from(*first.expect("a request has units")).to_bytes_le();
-    bytes.resize(BODY_AT + Sge::LEN + 16, 0);
-    let sge = Sge::parse(&bytes[BODY_AT..BODY_AT + Sge::LEN]).expect("a whole entry");
+    bytes.resize(UNIT, 0);
+    bytes
+}
+
+/// What the first unit says besides its entries.
+pub(super) fn opening(first: Option<&Bits<512>>) -> (WqeHead, AtomicOperands) {
+    let bytes = bytes(first);
+    let head = WqeHead::parse(&bytes).expect("a whole head");
+    (head, AtomicOperands::parse(&bytes[BODY_AT..]).expect("both operands"))
+}
+
+pub(super) fn entry(queue: &Queue, work: &Work, first: Option<&Bits<512>>) -> Sent {
+    let place = if is_atomic(work) { SECOND_AT } else { BODY_AT };
+    let sge = Sge::parse(&bytes(first)[place..]).expect("a whole entry");
     Sent {
         psn: psn(queue.psn),
         packets: packets(work).into(),
@@ -98,5 +141,6 @@ pub(super) fn entry(queue: &Queue, work: &Work, first: Option<&Bits<512>>) -> Se
         length: work.length,
         address: sge.address.into(),
         key: u64::from(sge.local_key).into(),
+        scatters: op(work) == Some(WorkOp::Read) && u64::from(work.sge_count) > 1,
     }
 }

@@ -32,6 +32,7 @@ impl Case {
             path_mtu: 3.into(),
             send_psn: 0xff_fff0_u64.into(),
             reads_out: 4.into(),
+            fence: false,
             ..noise(&mut rng)
         };
         Self { work, units: vec![noise(&mut rng)] }.fit()

@@ -4,24 +4,24 @@ use crate::host::parse::Defect;
 use crate::transport::admit::rig::{Case, Rig, Seen};
 use crate::transport::records::{Message, Occasion, Progress, Rewind, SentRow};
 
-const QPN: u64 = 2;
+pub(super) const QPN: u64 = 2;
 /// First PSN of [`Case::new`].
-const FIRST: u64 = 0xff_fff0;
+pub(super) const FIRST: u64 = 0xff_fff0;
 
-fn write(index: u64) -> Case {
+pub(super) fn write(index: u64) -> Case {
     Case::new(WorkOp::Write, QPN, index, 10)
 }
 
-fn read(index: u64) -> Case {
+pub(super) fn read(index: u64) -> Case {
     Case::new(WorkOp::Read, QPN, index, 10)
 }
 
-fn nop(index: u64) -> Case {
+pub(super) fn nop(index: u64) -> Case {
     Case::new(WorkOp::Nop, QPN, index, 0)
 }
 
 /// One job.
-fn job(rig: &mut Rig, cases: impl IntoIterator<Item = Case>) -> Seen {
+pub(super) fn job(rig: &mut Rig, cases: impl IntoIterator<Item = Case>) -> Seen {
     let mut behind = 0;
     for case in cases {
         behind = u64::from(case.work.index) + u64::from(case.work.units);
@@ -31,7 +31,7 @@ fn job(rig: &mut Rig, cases: impl IntoIterator<Item = Case>) -> Seen {
     rig.outcome()
 }
 
-fn rewind(rig: &mut Rig, index: u64, slot: u64, packets: u64, skips: u64) {
+pub(super) fn rewind(rig: &mut Rig, index: u64, slot: u64, packets: u64, skips: u64) {
     let psn = (FIRST + packets) & 0xff_ffff;
     rig.rewind(Rewind {
         qpn: QPN.into(),
@@ -39,11 +39,12 @@ fn rewind(rig: &mut Rig, index: u64, slot: u64, packets: u64, skips: u64) {
         slot: (slot % 64).into(),
         psn: psn.into(),
         skips: skips.into(),
+        ..Rewind::default()
     });
 }
 
 /// PSNs from the first, packets, bytes skipped, and whether it is sent again.
-fn parts(seen: &Seen) -> Vec<(u64, u64, u64, bool)> {
+pub(super) fn parts(seen: &Seen) -> Vec<(u64, u64, u64, bool)> {
     let part = |message: &Message| {
         let psn = u64::from(message.psn).wrapping_sub(FIRST) & 0xff_ffff;
         (psn, u64::from(message.packets), u64::from(message.skips), message.again)
@@ -52,7 +53,7 @@ fn parts(seen: &Seen) -> Vec<(u64, u64, u64, bool)> {
 }
 
 /// Next index, whether the job waits, and its bytes.
-fn report(seen: &Seen) -> (u64, bool, u64) {
+pub(super) fn report(seen: &Seen) -> (u64, bool, u64) {
     let [Progress { next_index, rewinds: false, blocked, bytes, .. }] = seen.progress[..] else {
         panic!("one job ends, not {:?}", seen.progress)
     };
@@ -60,7 +61,7 @@ fn report(seen: &Seen) -> (u64, bool, u64) {
 }
 
 /// Index, status, detail of the works that went to the mover, and the units that went along.
-fn locals(seen: &Seen) -> (Vec<(u64, u64, u64)>, usize) {
+pub(super) fn locals(seen: &Seen) -> (Vec<(u64, u64, u64)>, usize) {
     let works = seen.local.iter().filter(|work| !work.ends);
     (
         works.map(|work| (work.index.into(), work.status.into(), work.vendor.into())).collect(),

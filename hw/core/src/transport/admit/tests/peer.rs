@@ -45,13 +45,20 @@ impl Pair {
     fn request(&mut self, rng: &mut SplitMix64, qpn: u64, index: u16) -> (Case, u16) {
         let (path_mtu, send_psn, reads_out) = (self.path_mtu, self.send_psn, self.reads_out);
         let make = || {
-            let op = match rng.below(16) {
+            let op = match rng.below(20) {
                 0 => WorkOp::Nop,
                 1 => WorkOp::Gather,
                 2 => WorkOp::Scatter,
                 3..7 => WorkOp::Read,
+                7 => WorkOp::CmpSwap,
+                8 | 9 => WorkOp::FetchAdd,
+                10 | 11 => WorkOp::Send,
+                12 => WorkOp::SendImm,
+                13 => WorkOp::SendInv,
+                14 | 15 => WorkOp::WriteImm,
                 _ => WorkOp::Write,
             };
+            let is_atomic = matches!(op, WorkOp::CmpSwap | WorkOp::FetchAdd);
             let mtu = 128 << path_mtu;
             let length = match rng.below(24) {
                 0 => 0,
@@ -63,9 +70,14 @@ impl Pair {
                 _ => 1 + rng.below(3000),
             };
             // What does not end in its life keeps all behind it waiting.
-            let length =
-                if op == WorkOp::Write && length > 1 << 20 && rng.below(4) != 0 { 70_000 } else { length };
-            let units = 1 + rng.below(8) * rng.below(2) * rng.below(2);
+            let length = match op {
+                _ if is_atomic => 8,
+                WorkOp::Read => length,
+                _ if length > 1 << 20 && rng.below(4) != 0 => 70_000,
+                _ => length,
+            };
+            let units = if is_atomic { 1 } else { 1 + rng.below(8) * rng.below(2) * rng.below(2) };
+            let is_fenced = rng.below(6) == 0;
             let mut case = Case::new(op, qpn, index.into(), length);
             case.units = vec![noise(rng)];
             let case = case.with(|work| {
@@ -73,6 +85,7 @@ impl Pair {
                 work.path_mtu = path_mtu.into();
                 work.send_psn = send_psn.into();
                 work.reads_out = reads_out.into();
+                work.fence = is_fenced;
             });
             let count = u16::try_from(units).expect("small");
             match rng.below(40) {
@@ -171,7 +184,8 @@ impl Peers {
             && rng.below(4) != 0
         {
             pair.over += 1;
-            pair.reads_over += u64::from(u64::from(entry.opcode) == WorkOp::Read as u64);
+            let asked = [WorkOp::Read, WorkOp::CmpSwap, WorkOp::FetchAdd].map(|op| op as u64);
+            pair.reads_over += u64::from(asked.contains(&u64::from(entry.opcode)));
         }
         pair.waits = false;
         (rng.below(2) == 0)
@@ -181,7 +195,14 @@ impl Peers {
     fn rewind(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
         let (pair, rng) = (&self.pairs[usize::try_from(qpn).expect("small")], &mut self.rng);
         let queue = rig.model.queues.get(&qpn).filter(|_| !rig.is_changing())?;
-        let (psn, entry) = queue.messages.get(&pair.over)?;
+        let Some((psn, entry)) = queue.messages.get(&pair.over) else {
+            // All was answered while it rested: index and PSN mean nothing.
+            if queue.held && !rig.is_rewinding(qpn) {
+                let slot = (pair.over % 64).into();
+                rig.rewind(Rewind { qpn: qpn.into(), slot, holds: rng.below(4) == 0, ..noise(rng) });
+            }
+            return None;
+        };
         let most = (u64::from(entry.packets) - 1).min(queue.frontier - psn);
         let skips = if rng.below(2) == 0 { 0 } else { rng.below(most + 1) };
         rig.rewind(Rewind {
@@ -190,6 +211,7 @@ impl Peers {
             slot: (pair.over % 64).into(),
             psn: ((psn + skips) & 0xff_ffff).into(),
             skips: skips.into(),
+            holds: rng.below(4) == 0,
         });
         None
     }

@@ -46,6 +46,8 @@ fn pace(rig: &mut Rig, cases: impl IntoIterator<Item = Case>) -> Vec<u64> {
 fn a_work_takes_four_cycles_or_one_for_each_unit() {
     let mut rig = Rig::new();
     assert_eq!(pace(&mut rig, (0..20).map(|index| write(3, index))), [4; 19]);
+    assert_eq!(pace(&mut rig, (0..20).map(|index| Case::new(WorkOp::SendImm, 1, index, 70_000))), [4; 19]);
+    assert_eq!(pace(&mut rig, (0..20).map(|index| Case::new(WorkOp::CmpSwap, 1, index, 8))), [4; 19]);
     assert_eq!(pace(&mut rig, (0..20).map(|index| Case::new(WorkOp::Nop, 0, index, 0))), [4; 19]);
     for units in [4_u64, 5, 8] {
         let long = |index| write(3, index * units).with(|work| work.units = units.into());

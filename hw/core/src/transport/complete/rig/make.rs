@@ -3,14 +3,19 @@
 use stroma_abi::desc::WorkOp;
 use stroma_abi::wire::{Opcode, Syndrome, opcode};
 
-use super::Rig;
+use super::{Rig, Settings};
 use crate::transport::complete::model::mtu;
 use crate::transport::records::{Arrival, Occasion, Sent};
 
 impl Rig {
+    /// Bytes of a queue pair's packets.
+    pub(in crate::transport::complete) fn mtu(&self, qpn: usize) -> u64 {
+        mtu(self.settings[qpn].path_mtu.into())
+    }
+
     /// An arrival of this kind, without anything else.
     pub(in crate::transport::complete) fn nudge(&self, qpn: usize, occasion: Occasion) -> Arrival {
-        let (path_mtu, timeout, retry) = self.settings[qpn];
+        let Settings { path_mtu, timeout, retry, rnr_retry } = self.settings[qpn];
         Arrival {
             occasion: (occasion as u64).into(),
             qpn: (qpn as u64).into(),
@@ -19,6 +24,7 @@ impl Rig {
             cq: (qpn as u64 + 0x77_0000).into(),
             timeout: timeout.into(),
             retry: retry.into(),
+            rnr_retry: rnr_retry.into(),
             colour: qpn % 2 == 1,
             ..Arrival::default()
         }
@@ -55,6 +61,12 @@ impl Rig {
         }
     }
 
+    /// What an atomic found.
+    pub(in crate::transport::complete) fn value(&self, qpn: usize, psn: u64, value: u64) -> Arrival {
+        let ack = self.acknowledge(qpn, psn, Syndrome::Ack { credits: 31 });
+        Arrival { op: u64::from(opcode::RC_ATOMIC_ACKNOWLEDGE.code).into(), a1: value.into(), ..ack }
+    }
+
     /// A message of this length for the end of the queue, after all that was sent.
     pub(in crate::transport::complete) fn message(
         &self,
@@ -63,7 +75,7 @@ impl Rig {
         length: u64,
         psn: u64,
     ) -> Sent {
-        let packets = length.div_ceil(mtu(self.settings[qpn].0.into())).max(1);
+        let packets = length.div_ceil(self.mtu(qpn)).max(1);
         let place = u64::from(self.sent[qpn].head) + 64 * qpn as u64;
         Sent {
             psn: (psn & 0xff_ffff).into(),
@@ -74,6 +86,7 @@ impl Rig {
             length: length.into(),
             address: ((0xffff_0000_0000 + place) << 16).into(),
             key: (0x8000_0000 + place).into(),
+            ..Sent::default()
         }
     }
 }

@@ -1,6 +1,8 @@
 mod answers;
+mod atomics;
 mod nudges;
 mod reads;
+mod rests;
 
 use stroma_abi::desc::{Status, WorkOp};
 use stroma_abi::wire::{NakCode, Syndrome};

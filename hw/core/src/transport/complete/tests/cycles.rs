@@ -1,10 +1,10 @@
-use stroma_abi::desc::WorkOp::{Read, Write};
+use stroma_abi::desc::WorkOp::{FetchAdd, Read, Send, Write};
 use stroma_abi::wire::{Syndrome, opcode};
 use stroma_verilate::Pause;
 
 use crate::testing::{read, stalls_of};
 use crate::transport::complete::rig::{PAIRS, Rig};
-use crate::transport::complete::{Complete, judge, kind, measure, rows, stand, tell};
+use crate::transport::complete::{Complete, judge, kind, measure, retry, rows, stand, tell};
 use crate::transport::records::Occasion;
 use crate::verilog::differential::{assert_agree, differential};
 
@@ -89,6 +89,32 @@ fn rewind_alarm_and_pulse_come_with_the_errand() {
 }
 
 #[test]
+fn a_value_and_the_begin_and_end_of_a_rest_take_five_cycles() {
+    let mut rig = Rig::default();
+    for qpn in 0..PAIRS {
+        for (op, length, psn) in [(FetchAdd, 8, 7), (Send, 1, 8)] {
+            let message = rig.message(qpn, op, length, psn);
+            rig.admit(qpn, message, 1);
+        }
+    }
+    rig.settle();
+    for qpn in 0..PAIRS {
+        rig.arrive(&rig.value(qpn, 7, 1));
+        rig.arrive(&rig.acknowledge(qpn, 8, Syndrome::RnrNak { timer: 1 }));
+        rig.arrive(&rig.nudge(qpn, Occasion::Timeout));
+    }
+    rig.settle();
+    assert_eq!(gaps(&rig.taken), vec![5; 3 * PAIRS - 1]);
+    let due: Vec<u64> = rig.taken.iter().map(|taken| taken + 5).collect();
+    let errands: Vec<u64> = rig.given.errands.iter().map(|(cycle, _)| *cycle).collect();
+    let alarms: Vec<u64> = rig.given.alarms.iter().map(|(cycle, _)| *cycle).collect();
+    assert_eq!((errands, alarms), (due.clone(), due.clone()));
+    let rewinds: Vec<u64> = rig.given.rewinds.iter().map(|(cycle, _)| *cycle).collect();
+    let awaited: Vec<u64> = due.chunks(3).flat_map(|due| due[1..].to_vec()).collect();
+    assert_eq!(rewinds, awaited);
+}
+
+#[test]
 fn arrivals_begin_only_with_room_for_a_rewind_and_an_alarm() {
     for blocks_rewind in [false, true] {
         let mut rig = Rig::default();
@@ -156,7 +182,8 @@ fn rust_and_verilog_agree() {
             judge::Judge::default,
             [standing, kind, arrival, row, outstanding, entry, measures, follows]
         ),
-        differential!("tell", tell::Tell::default, [arrival, entry, place, verdict, after]),
+        differential!("retry", retry::Retry::default, [standing, arrival, row, moves]),
+        differential!("tell", tell::Tell::default, [arrival, kind, entry, measures, verdict, after]),
         differential!(
             "measure",
             measure::Measure::default,

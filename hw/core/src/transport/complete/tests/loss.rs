@@ -1,24 +1,39 @@
-//! Queue pairs that send to peers over a wire that loses packets, both ways.
+//! Queue pairs that send to peers over a wire that loses packets, both ways, and peers that are not always ready.
 
 use std::collections::VecDeque;
 
-use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::desc::Status;
+use stroma_abi::desc::WorkOp::{self, CmpSwap, FetchAdd, Read, Send, Write, WriteImm};
 use stroma_abi::wire::{NakCode, Syndrome, opcode};
 use stroma_verilate::SplitMix64;
 
-use crate::transport::complete::model::{ahead, mtu};
-use crate::transport::complete::rig::{PAIRS, RING, Rig};
-use crate::transport::records::{Arrival, Errand, Occasion, Sent};
+use crate::transport::complete::model::{ahead, fetches, is_atomic};
+use crate::transport::complete::rig::{PAIRS, RING, Rig, Settings};
+use crate::transport::records::{Arrival, Errand, List, Occasion, Sent};
 
 /// Cycles without an answer after which the timer of a queue pair runs out.
 const PATIENCE: u64 = 400;
+/// Cycles of a rest, by code.
+const REST: u64 = 30;
 
-/// A request on the wire: its PSN, the packets of a READ's answer, whether it asks for an answer.
+const OPS: [WorkOp; 7] = [Write, WriteImm, Send, Read, Read, CmpSwap, FetchAdd];
+
+/// A request on the wire.
 #[derive(Clone, Copy)]
 struct Request {
     psn: u64,
+    /// Of a READ: the packets and bytes of its answer.
     reads: Option<(u64, u64)>,
+    is_atomic: bool,
+    /// It takes a receive.
+    takes: bool,
+    /// It asks for an answer.
     asks: bool,
+}
+
+/// What an atomic found.
+const fn found(psn: u64) -> u64 {
+    psn.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// One queue pair and its peer.
@@ -35,6 +50,8 @@ struct Pair {
     done: Vec<(u64, u64)>,
     placed: Vec<u64>,
     deadline: u64,
+    /// The peer is not ready, and nothing is sent.
+    is_held: bool,
     answers: VecDeque<Arrival>,
 }
 
@@ -42,24 +59,32 @@ struct Wire {
     rig: Rig,
     pairs: Vec<Pair>,
     rng: SplitMix64,
+    /// Of a hundred, packets that are lost and requests for which no receive is there.
     percent: u64,
+    unready: u64,
     heard: [usize; 3],
 }
 
 impl Wire {
-    fn new(mut rig: Rig, seed: u64, percent: u64, count: u64) -> Self {
+    fn new(mut rig: Rig, seed: u64, percent: u64, unready: u64, count: u64) -> Self {
         let mut rng = SplitMix64::new(seed);
         let mut pairs = Vec::new();
         for qpn in 0..PAIRS {
-            rig.settings[qpn] = (1 + qpn as u64 % 5, 14, 7);
+            rig.settings[qpn] = Settings { path_mtu: 1 + qpn as u64 % 5, ..Settings::default() };
             let first = 0xff_ffff - rng.below(40);
-            let (unit, mut psn) = (mtu(rig.settings[qpn].0.into()), first);
+            let (unit, mut psn) = (rig.mtu(qpn), first);
             let mut message = |index: u64| {
-                let op = [WorkOp::Write, WorkOp::Read][usize::from(rng.below(2) == 0)];
-                let message = rig.message(qpn, op, rng.below(4 * unit), psn);
+                let op = OPS[usize::try_from(rng.below(OPS.len() as u64)).expect("small")];
+                let length = if matches!(op, CmpSwap | FetchAdd) { 8 } else { rng.below(4 * unit) };
+                let message = rig.message(qpn, op, length, psn);
                 psn += u64::from(message.packets);
-                let address = (index << 32).into();
-                Sent { index: index.into(), signaled: !index.is_multiple_of(3), address, ..message }
+                Sent {
+                    index: index.into(),
+                    signaled: !index.is_multiple_of(3),
+                    address: (index << 32).into(),
+                    scatters: op == Read && index.is_multiple_of(2),
+                    ..message
+                }
             };
             let messages: Vec<Sent> = (0..count).map(&mut message).collect();
             pairs.push(Pair {
@@ -71,10 +96,11 @@ impl Wire {
                 has_complained: false,
                 done: Vec::new(),
                 deadline: u64::MAX,
+                is_held: false,
                 answers: VecDeque::new(),
             });
         }
-        Self { rig, pairs, rng, percent, heard: [0; 3] }
+        Self { rig, pairs, rng, percent, unready, heard: [0; 3] }
     }
 
     fn is_lost(&mut self) -> bool {
@@ -85,6 +111,9 @@ impl Wire {
     fn transmit(&mut self, qpn: usize) {
         let (at, skips) = self.pairs[qpn].cursor;
         let Some(message) = self.pairs[qpn].messages.get(at).copied() else { return };
+        if self.pairs[qpn].is_held {
+            return;
+        }
         if at == self.pairs[qpn].admitted {
             if self.rig.held(qpn) == RING {
                 return;
@@ -97,14 +126,17 @@ impl Wire {
             pair.deadline = self.rig.bench.cycle() + PATIENCE;
         }
         let (packets, psn) = (u64::from(message.packets), u64::from(message.psn) + skips);
-        let is_read = message.opcode == WorkOp::Read as u64;
+        let is_read = message.opcode == Read as u64;
         let sent = if is_read { packets - skips } else { 1 };
         pair.cursor = if skips + sent == packets { (at + 1, 0) } else { (at, skips + sent) };
-        let unit = mtu(self.rig.settings[qpn].0.into());
+        let (unit, is_last) = (self.rig.mtu(qpn), skips + sent == packets);
         let request = Request {
             psn: psn & 0xff_ffff,
             reads: is_read.then(|| (sent, u64::from(message.length) - skips * unit)),
-            asks: skips + sent == packets,
+            is_atomic: is_atomic(&message),
+            takes: message.opcode == Send as u64 && skips == 0
+                || message.opcode == WriteImm as u64 && is_last,
+            asks: is_last,
         };
         if !self.is_lost() {
             self.receive(qpn, request);
@@ -113,7 +145,7 @@ impl Wire {
 
     /// What the peer does with a request.
     fn receive(&mut self, qpn: usize, request: Request) {
-        let unit = mtu(self.rig.settings[qpn].0.into());
+        let unit = self.rig.mtu(qpn);
         let behind = ahead(request.psn, self.pairs[qpn].expected);
         let is_new = behind == 0;
         if !is_new && behind < 1 << 23 {
@@ -125,10 +157,21 @@ impl Wire {
             }
             return;
         }
+        if is_new && request.takes && self.rng.below(100) < self.unready {
+            // What follows it is a gap of which the queue pair knows.
+            self.pairs[qpn].has_complained = true;
+            let timer = self.rng.next_u32().to_le_bytes()[0] & 0x1f;
+            let nak = self.rig.acknowledge(qpn, request.psn, Syndrome::RnrNak { timer });
+            return self.give(qpn, &nak);
+        }
         let (count, length) = request.reads.unwrap_or((1, 0));
         if is_new {
             self.pairs[qpn].expected = (request.psn + count) & 0xff_ffff;
             self.pairs[qpn].has_complained = false;
+        }
+        if request.is_atomic {
+            let value = self.rig.value(qpn, request.psn, found(request.psn));
+            return self.give(qpn, &value);
         }
         if request.reads.is_none() {
             if request.asks {
@@ -166,11 +209,14 @@ impl Wire {
         for (_, rewind) in &given.rewinds[self.heard[1]..] {
             let pair = &mut self.pairs[rewind.qpn.index()];
             pair.cursor = (rewind.index.index(), rewind.skips.into());
+            pair.is_held = rewind.holds;
             let message = &pair.messages[pair.cursor.0];
             assert_eq!(message.psn + rewind.skips, rewind.psn);
         }
         for (cycle, alarm) in &given.alarms[self.heard[2]..] {
-            self.pairs[alarm.qpn.index()].deadline = cycle + PATIENCE;
+            let (pair, code) = (&mut self.pairs[alarm.qpn.index()], u64::from(alarm.timeout));
+            assert_eq!(alarm.rests, pair.is_held, "the timer of a rest is left alone");
+            pair.deadline = cycle + if alarm.rests { REST * code } else { PATIENCE };
         }
         self.heard = [given.errands.len(), given.rewinds.len(), given.alarms.len()];
     }
@@ -207,9 +253,21 @@ impl Wire {
 
 /// What an errand does, with the data in order and each byte once.
 fn note(pair: &mut Pair, errand: &Errand) {
+    assert!(!errand.fails, "message {:?} fails with status {:?}", errand.index, errand.status);
     if errand.places {
         let at = errand.index.index();
-        assert_eq!(u64::from(errand.va), ((at as u64) << 32) + pair.placed[at], "data of message {at}");
+        let message = &pair.messages[at];
+        if message.scatters {
+            assert_eq!(u64::from(errand.list), List::Send as u64);
+            assert_eq!(u64::from(errand.offset), pair.placed[at], "data of message {at}");
+        } else {
+            assert_eq!(u64::from(errand.list), List::None as u64);
+            assert_eq!(u64::from(errand.va), ((at as u64) << 32) + pair.placed[at], "data of message {at}");
+        }
+        assert_eq!(errand.has_value, is_atomic(message));
+        if errand.has_value {
+            assert_eq!(u64::from(errand.value), found(message.psn.into()));
+        }
         pair.placed[at] += u64::from(errand.span);
     }
     if errand.completes {
@@ -220,9 +278,9 @@ fn note(pair: &mut Pair, errand: &Errand) {
 #[test]
 fn whatever_is_lost_each_message_completes_once_and_in_order() {
     let mut rig = Rig::default();
-    for (seed, percent) in [(1, 0), (2, 3), (3, 10), (4, 25)] {
+    for (seed, percent, unready) in [(1, 0, 0), (2, 3, 0), (3, 10, 20), (4, 15, 25), (5, 0, 40)] {
         rig.reset();
-        let mut wire = Wire::new(rig, seed, percent, 90);
+        let mut wire = Wire::new(rig, seed, percent, unready, 90);
         let start = wire.rig.bench.cycle();
         while !wire.is_over() {
             assert!(wire.rig.bench.cycle() - start < 2_000_000, "the wire is silent");
@@ -230,16 +288,18 @@ fn whatever_is_lost_each_message_completes_once_and_in_order() {
         }
         wire.rig.settle();
         wire.listen();
-        let rewinds = wire.rig.given.rewinds.len();
-        assert_eq!(rewinds > 50, percent > 0, "{rewinds} rewinds at {percent} %");
+        let rewinds = &wire.rig.given.rewinds;
+        let rests = rewinds.iter().filter(|(_, rewind)| rewind.holds).count();
+        let repeats = rewinds.len() - 2 * rests;
+        assert_eq!(repeats > 50, percent > 0, "{repeats} rewinds at {percent} %");
+        assert_eq!(rests > 20, unready > 0, "{rests} rests at {unready} %");
         for pair in &wire.pairs {
             let success = Status::Success as u64;
             let signaled = pair.messages.iter().filter(|message| message.signaled);
             let expected: Vec<_> = signaled.map(|message| (u64::from(message.index), success)).collect();
             assert_eq!(pair.done, expected);
             for (message, placed) in pair.messages.iter().zip(&pair.placed) {
-                let is_read = message.opcode == WorkOp::Read as u64;
-                assert_eq!(*placed, if is_read { u64::from(message.length) } else { 0 });
+                assert_eq!(*placed, if fetches(message) { u64::from(message.length) } else { 0 });
             }
         }
         rig = wire.rig;

@@ -1,13 +1,19 @@
 //! Anything at any time: several queue pairs, answers right and wrong, nudges, resets.
 
-use stroma_abi::desc::WorkOp;
-use stroma_abi::wire::{NakCode, Opcode, Position, Syndrome, opcode};
+use std::collections::HashSet;
+
+use stroma_abi::desc::Status;
+use stroma_abi::desc::WorkOp::{self, CmpSwap, FetchAdd, Read, Send, SendImm, SendInv, Write, WriteImm};
+use stroma_abi::wire::{NakCode, Opcode, Syndrome, opcode};
 use stroma_verilate::SplitMix64;
 
 use crate::testing::{noise, stalls_of};
-use crate::transport::complete::model::{ahead, mtu};
-use crate::transport::complete::rig::{PAIRS, RING, Rig};
+use crate::transport::complete::model::{ahead, fetches, is_atomic};
+use crate::transport::complete::rig::{PAIRS, RING, Rig, Settings};
 use crate::transport::records::{Arrival, Occasion, Sent, SentRow};
+
+/// What is posted, READs twice as often as anything else.
+const OPS: [WorkOp; 9] = [Write, WriteImm, Send, SendImm, SendInv, Read, Read, CmpSwap, FetchAdd];
 
 /// How often each thing happened.
 #[derive(Debug, Default)]
@@ -19,6 +25,11 @@ struct Seen {
     rewound: usize,
     late: usize,
     resets: usize,
+    values: usize,
+    scattered: usize,
+    rests: usize,
+    despaired: usize,
+    woken: usize,
 }
 
 struct Traffic {
@@ -44,7 +55,12 @@ impl Traffic {
 
     /// A queue pair of other settings, whose PSNs soon go round more often than not.
     fn begin(&mut self, qpn: usize) {
-        self.rig.settings[qpn] = (1 + self.rng.below(5), self.rng.below(32), self.rng.below(8));
+        self.rig.settings[qpn] = Settings {
+            path_mtu: 1 + self.rng.below(5),
+            timeout: self.rng.below(32),
+            retry: self.rng.below(8),
+            rnr_retry: self.rng.below(8),
+        };
         let near = 0xff_ffff - self.rng.below(60);
         self.next[qpn] = if self.rng.below(3) > 0 { near } else { self.rng.below(1 << 24) };
         self.rig.begin(qpn, self.next[qpn]);
@@ -62,8 +78,8 @@ impl Traffic {
         }
         let psn = self.next[qpn];
         self.catch_up(qpn, psn);
-        let op = [WorkOp::Write, WorkOp::Write, WorkOp::Read][self.small(3)];
-        let unit = mtu(self.rig.settings[qpn].0.into());
+        let op = OPS[self.small(OPS.len())];
+        let unit = self.rig.mtu(qpn);
         let length = match self.rng.below(20) {
             0 => 0,
             1 => self.rng.below(1 << 20) * unit + self.rng.below(unit),
@@ -71,17 +87,19 @@ impl Traffic {
             6..14 => self.rng.below(unit),
             _ => self.rng.below(5 * unit),
         };
-        let message = self.rig.message(qpn, op, length.min(1 << 31), psn);
+        let length = if matches!(op, CmpSwap | FetchAdd) { 8 } else { length.min(1 << 31) };
+        let message = self.rig.message(qpn, op, length, psn);
         let message = Sent {
             signaled: self.rng.below(3) > 0,
             address: noise(&mut self.rng),
             key: noise(&mut self.rng),
             index: noise(&mut self.rng),
+            scatters: op == Read && self.rng.below(2) == 0,
             ..message
         };
         let packets = u64::from(message.packets);
         let sent =
-            if op == WorkOp::Read || self.rng.below(3) > 0 { packets } else { self.rng.below(packets + 1) };
+            if fetches(&message) || self.rng.below(3) > 0 { packets } else { self.rng.below(packets + 1) };
         self.next[qpn] = (psn + packets) & 0xff_ffff;
         self.rig.admit(qpn, message, sent);
     }
@@ -110,11 +128,11 @@ impl Traffic {
         unanswered.wrapping_add(distance) & 0xff_ffff
     }
 
-    /// The data that the first READ waits for, if only WRITEs are before it.
+    /// The data that the first READ or atomic waits for, now and then something else.
     fn data(&mut self, qpn: usize) -> Option<Arrival> {
-        let (mut row, unit) = (self.rig.rows[qpn], mtu(self.rig.settings[qpn].0.into()));
+        let (mut row, unit) = (self.rig.rows[qpn], self.rig.mtu(qpn));
         let ring = &self.rig.rings[qpn];
-        while row.outstanding(&self.rig.sent[qpn]) > 0 && row.entry(ring).opcode != WorkOp::Read as u64 {
+        while row.outstanding(&self.rig.sent[qpn]) > 0 && !fetches(row.entry(ring)) {
             (row.tail, row.progress) = ((row.tail + 1) & 0x3f, 0);
         }
         if row.outstanding(&self.rig.sent[qpn]) == 0 {
@@ -123,10 +141,13 @@ impl Traffic {
         let (entry, psn) = (*row.entry(ring), row.unanswered(ring));
         let is_last = row.progress + 1 == u64::from(entry.packets);
         let length = if is_last { u64::from(entry.length) - row.progress * unit } else { unit };
-        let is_wrong = self.rng.below(24) == 0;
-        let position = if is_last == is_wrong { Position::Middle } else { Position::Last };
-        let length = if self.rng.below(24) == 0 { length ^ 1 } else { length };
-        Some(self.rig.data(qpn, psn, op_of(position, self.rng.below(2) == 0), length))
+        let begins = row.progress == 0 || row.recovering && self.rng.below(2) == 0;
+        let odd: [bool; 4] = std::array::from_fn(|_| self.rng.below(40) == 0);
+        if is_atomic(&entry) != odd[0] {
+            return Some(self.rig.value(qpn, psn, self.rng.next_u64()));
+        }
+        let length = if odd[1] { length ^ 1 } else { length };
+        Some(self.rig.data(qpn, psn, op_of(begins != odd[2], is_last != odd[3]), length))
     }
 
     fn answer(&mut self, qpn: usize) -> Arrival {
@@ -136,7 +157,13 @@ impl Traffic {
             0 => self.rig.data(qpn, psn, opcode::TABLE[op], length),
             1 => self.rig.acknowledge(qpn, psn, Syndrome::decode(self.rng.next_u32().to_le_bytes()[0])),
             2 => self.rig.acknowledge(qpn, psn, Syndrome::Nak(NakCode::ALL[code])),
-            3..6 => self.rig.acknowledge(qpn, psn, Syndrome::Nak(NakCode::PsnSequence)),
+            3..5 => {
+                let next = self.rig.rows[qpn].unanswered(&self.rig.rings[qpn]);
+                let psn = if self.rng.below(3) > 0 { next } else { psn };
+                let timer = self.rng.next_u32().to_le_bytes()[0] & 0x1f;
+                self.rig.acknowledge(qpn, psn, Syndrome::RnrNak { timer })
+            }
+            5 => self.rig.acknowledge(qpn, psn, Syndrome::Nak(NakCode::PsnSequence)),
             6..12 => {
                 self.rig.acknowledge(qpn, psn, Syndrome::decode(self.rng.next_u32().to_le_bytes()[0] & 0x1f))
             }
@@ -202,11 +229,19 @@ impl Traffic {
         let count = |of: fn(&crate::transport::records::Errand) -> bool| {
             given.errands.iter().filter(|(_, errand)| of(errand)).count()
         };
+        let retiring = given.errands.iter().filter(|(_, errand)| errand.retires && errand.ends);
+        let retiring: HashSet<u64> = retiring.map(|(cycle, _)| *cycle).collect();
         Seen {
             retired: count(|errand| errand.retires),
             placed: count(|errand| errand.places),
             failed: count(|errand| errand.fails),
-            flushed: count(|errand| errand.completes && errand.status == 5),
+            flushed: count(|errand| errand.completes && errand.status == Status::Flushed as u64),
+            values: count(|errand| errand.has_value),
+            scattered: count(|errand| errand.list.any()),
+            rests: given.rewinds.iter().filter(|(_, rewind)| rewind.holds).count(),
+            despaired: count(|errand| errand.status == Status::RnrRetryExceeded as u64),
+            // The rewind that comes when nothing is left comes with the end of a message.
+            woken: given.rewinds.iter().filter(|(cycle, _)| retiring.contains(cycle)).count(),
             rewound: given.rewinds.len(),
             late: given.timeouts.len(),
             resets: self.resets,
@@ -214,12 +249,12 @@ impl Traffic {
     }
 }
 
-fn op_of(position: Position, begins: bool) -> Opcode {
-    match (position, begins) {
-        (Position::Last, true) => opcode::RC_READ_RESPONSE_ONLY,
-        (Position::Last, false) => opcode::RC_READ_RESPONSE_LAST,
-        (_, true) => opcode::RC_READ_RESPONSE_FIRST,
-        (_, false) => opcode::RC_READ_RESPONSE_MIDDLE,
+fn op_of(begins: bool, ends: bool) -> Opcode {
+    match (begins, ends) {
+        (true, true) => opcode::RC_READ_RESPONSE_ONLY,
+        (false, true) => opcode::RC_READ_RESPONSE_LAST,
+        (true, false) => opcode::RC_READ_RESPONSE_FIRST,
+        (false, false) => opcode::RC_READ_RESPONSE_MIDDLE,
     }
 }
 
@@ -236,6 +271,8 @@ fn agrees_with_the_model() {
         let seen = traffic.seen();
         assert!(seen.retired > 1000 && seen.placed > 500 && seen.failed > 100, "{seen:?}");
         assert!(seen.flushed > 100 && seen.rewound > 300 && seen.late > 100 && seen.resets > 100, "{seen:?}");
+        assert!(seen.values > 100 && seen.scattered > 100 && seen.rests > 60, "{seen:?}");
+        assert!(seen.despaired > 5 && seen.woken > 2, "{seen:?}");
         rig = traffic.rig;
     }
 }
@@ -247,7 +284,7 @@ fn survives_stalls() {
         rig.reset();
         rig.pause(pauses);
         let mut traffic = Traffic::new(rig, seed);
-        for _ in 0..6000 {
+        for _ in 0..8000 {
             traffic.act();
         }
         traffic.rig.settle();

@@ -70,13 +70,13 @@ fn two_limited_members_do_not_talk() {
 fn the_states_that_take_requests_answers_and_nudges_are_those_of_the_contract() {
     let mut rig = rig(3);
     for (code, takes) in [
-        (QueuePairState::Reset, [false, false, false]),
-        (QueuePairState::Init, [false, false, false]),
-        (QueuePairState::ReadyToReceive, [true, false, false]),
-        (QueuePairState::ReadyToSend, [true, true, true]),
-        (QueuePairState::Drained, [true, true, true]),
-        (QueuePairState::SendError, [false, false, true]),
-        (QueuePairState::Error, [false, false, true]),
+        (QueuePairState::Reset, [false, false, false, false]),
+        (QueuePairState::Init, [false, false, false, false]),
+        (QueuePairState::ReadyToReceive, [true, false, false, false]),
+        (QueuePairState::ReadyToSend, [true, true, true, false]),
+        (QueuePairState::Drained, [true, true, true, false]),
+        (QueuePairState::SendError, [false, false, true, false]),
+        (QueuePairState::Error, [false, false, true, true]),
     ] {
         rig.rows[0].state = (code as u64).into();
         rig.store();
@@ -84,11 +84,47 @@ fn the_states_that_take_requests_answers_and_nudges_are_those_of_the_contract() 
         let answers = Head { op: u64::from(opcode::RC_ACKNOWLEDGE.code).into(), ..asks };
         assert_eq!(outcome(&mut rig, &asks).request.is_some(), takes[0], "{code:?}");
         assert_eq!(outcome(&mut rig, &answers).response.is_some(), takes[1], "{code:?}");
-        rig.send_nudges(&[Nudge { occasion: (Occasion::Flush as u64).into(), ..Nudge::default() }]);
-        rig.settle();
-        assert_eq!(rig.outcomes[0].1.response.is_some(), takes[2], "{code:?}");
-        rig.compare();
+        for (occasion, is_recall) in [
+            (Occasion::Timeout, false),
+            (Occasion::Flush, false),
+            (Occasion::Failure, false),
+            (Occasion::Recall, true),
+        ] {
+            let Outcome { request, response, order, .. } = nudged(&mut rig, occasion);
+            assert_eq!(response.is_some(), takes[2] && !is_recall, "{code:?} {occasion:?}");
+            assert_eq!(request.is_some(), takes[3] && is_recall, "{code:?} {occasion:?}");
+            assert_eq!(
+                order.map(|order| order.is_request),
+                takes[2 + usize::from(is_recall)].then_some(is_recall)
+            );
+        }
     }
+}
+
+/// What becomes of one nudge for queue pair 0, as the card says and as the model does.
+fn nudged(rig: &mut Rig, occasion: Occasion) -> Outcome {
+    rig.send_nudges(&[Nudge { occasion: (occasion as u64).into(), ..Nudge::default() }]);
+    rig.settle();
+    let (_, outcome) = rig.outcomes.last().cloned().expect("it was acted on");
+    rig.compare();
+    outcome
+}
+
+#[test]
+fn receives_are_recalled_of_reliable_connections_only() {
+    let mut rig = rig(3);
+    rig.rows[0].state = (QueuePairState::Error as u64).into();
+    for (kind, passes) in
+        [(QueuePairKind::Reliable, true), (QueuePairKind::Unreliable, false), (QueuePairKind::Local, false)]
+    {
+        rig.rows[0].kind = (kind as u64).into();
+        rig.store();
+        assert_eq!(nudged(&mut rig, Occasion::Recall).request.is_some(), passes, "{kind:?}");
+    }
+    rig.rows[0].kind = (QueuePairKind::Reliable as u64).into();
+    rig.rows[0].exists = false;
+    rig.store();
+    assert_eq!(nudged(&mut rig, Occasion::Recall), Outcome::default());
 }
 
 #[test]

@@ -3,22 +3,23 @@
 use stroma_abi::desc::Status;
 use stroma_verilate::{Pause, SplitMix64};
 
-use super::{blank, place, visits};
+use super::errands::{blank, place, visits};
 use crate::state::access::Cause;
-use crate::transport::place::model::{LISTLESS, REFUSED, Visit};
+use crate::transport::place::model::Visit;
+use crate::transport::place::model::memory::{LISTLESS, REFUSED};
 use crate::transport::place::rig::{Rig, STREAMS};
 use crate::transport::records::{Answer, Errand};
 
 /// An even page, behind which an odd one lies.
-const EVEN: u64 = 0x9_0000_2000;
-const ODD: u64 = EVEN + 0x1000;
+pub(super) const EVEN: u64 = 0x9_0000_2000;
+pub(super) const ODD: u64 = EVEN + 0x1000;
 
-fn rng() -> SplitMix64 {
+pub(super) fn rng() -> SplitMix64 {
     SplitMix64::new(9)
 }
 
 /// A key that is refused in odd pages, for this cause.
-fn refused(cause: Cause) -> u64 {
+pub(super) fn refused(cause: Cause) -> u64 {
     match cause {
         Cause::PageList => u64::from(LISTLESS) | 7,
         cause => u64::from(REFUSED) | (cause as u64) << 24 | 7,
@@ -26,21 +27,21 @@ fn refused(cause: Cause) -> u64 {
 }
 
 /// One request: an errand that places `len` bytes and is acknowledged.
-fn write(va: u64, len: u64, key: u64) -> (Errand, Vec<u8>) {
+pub(super) fn write(va: u64, len: u64, key: u64) -> (Errand, Vec<u8>) {
     let (errand, bytes) = place(&mut rng(), va, len);
     let answer = (Answer::Acknowledge as u64).into();
     (Errand { key: key.into(), answer, msn: 0x12.into(), counts: true, ..errand }, bytes)
 }
 
-fn request(errand: (Errand, Vec<u8>)) -> Visit {
+pub(super) fn request(errand: (Errand, Vec<u8>)) -> Visit {
     Visit::Request(vec![errand])
 }
 
 /// Packets written; syndrome and MSN of tasks; status of errors, and whether untold; status and vendor code of completions.
-type Ends = (usize, Vec<(u64, u64)>, Vec<(u64, bool)>, Vec<(u64, u64)>);
+pub(super) type Ends = (usize, Vec<(u64, u64)>, Vec<(u64, bool)>, Vec<(u64, u64)>);
 
 /// Runs arrivals; what comes of them.
-fn ends(rig: &mut Rig<64>, visits: &[Visit]) -> Ends {
+pub(super) fn ends(rig: &mut Rig<64>, visits: &[Visit]) -> Ends {
     rig.send(visits);
     let expected = &rig.expected;
     let tasks = expected.tasks.iter().map(|(task, _)| (task.syndrome.into(), task.msn.into())).collect();
@@ -51,11 +52,11 @@ fn ends(rig: &mut Rig<64>, visits: &[Visit]) -> Ends {
     all
 }
 
-const NAK_ACCESS: u64 = 0x62;
-const NAK_OPERATION: u64 = 0x63;
-const GENERAL: u64 = 21;
-const PROTECTION: u64 = 4;
-const FLUSHED: u64 = 5;
+pub(super) const NAK_ACCESS: u64 = 0x62;
+pub(super) const NAK_OPERATION: u64 = 0x63;
+pub(super) const GENERAL: u64 = 21;
+pub(super) const PROTECTION: u64 = 4;
+pub(super) const FLUSHED: u64 = 5;
 
 #[test]
 fn a_refused_request_is_answered_with_a_nak_that_does_not_count_it() {
@@ -311,13 +312,13 @@ fn sixteen_questions_run_ahead_and_no_more() {
 #[test]
 fn bytes_whose_command_was_taken_do_not_wait_for_anything_else() {
     let mut rig = Rig::<64>::new();
-    // Task, completion, error and kick, one after the other, are never taken.
-    for (at, percent) in [(8, 5), (9, 5), (10, 5), (11, 5)] {
+    // Task, completion, error, kick, operation and event, one after the other, are never taken.
+    for (at, percent) in [(8, 5), (9, 5), (10, 5), (11, 5), (12, 5), (13, 5)] {
         let mut stall = [(); STREAMS].map(|()| Pause::None);
         stall[at] = Pause::Always;
         rig.pause(stall);
         rig.send(&visits(at as u64, 200, percent, 8));
-        rig.run(6000);
+        rig.run(30_000);
         assert!(rig.left < rig.expected.leaves.len(), "stream {at} holds nothing up");
         assert_eq!(rig.commands, rig.seen.writes, "a command waits for its data");
         rig.pause([(); STREAMS].map(|()| Pause::None));

@@ -2,10 +2,10 @@
 
 use stroma_verilate::SplitMix64;
 
-use super::{blank, bytes, place};
+use super::errands::{atomic, blank, bytes, place, value};
 use crate::transport::place::model::Visit;
 use crate::transport::place::rig::Rig;
-use crate::transport::records::{Answer, Errand};
+use crate::transport::records::{Answer, Atomic, Errand};
 
 const EVEN: u64 = 0x9_0000_2000;
 
@@ -42,6 +42,14 @@ fn latencies<const D: usize>() {
     let start = sent(&mut rig, Visit::Request(vec![(plain, vec![])]));
     rig.finish();
     assert_eq!(rig.task_cycles, [start + 7]);
+    let again = atomic(&mut SplitMix64::new(5), Atomic::Replay, EVEN);
+    let start = sent(&mut rig, Visit::Request(vec![(again, vec![])]));
+    rig.finish();
+    assert_eq!(rig.operation_cycles, [start + 7]);
+    let last = Errand { completes: true, last_receive: true, ..blank(&mut SplitMix64::new(5)) };
+    let start = sent(&mut rig, Visit::Request(vec![(last, vec![])]));
+    rig.finish();
+    assert_eq!((&rig.done_cycles[..], &rig.event_cycles[..]), (&[start + 6][..], &[start + 7][..]));
 }
 
 #[test]
@@ -63,18 +71,23 @@ fn small_errands_follow_each_other_closely() {
     let mut many = |visit: Visit| {
         rig.send(&vec![visit; 100]);
         rig.finish();
-        (rig.task_cycles.clone(), rig.done_cycles.clone(), rig.kick_cycles.clone())
+        let many = [&rig.task_cycles, &rig.done_cycles, &rig.kick_cycles, &rig.operation_cycles];
+        many.map(Clone::clone)
     };
-    assert_eq!(pace(&many(acknowledged(EVEN, 64)).0), 1, "a WRITE of one beat");
-    assert_eq!(pace(&many(acknowledged(EVEN + 0xfe0, 64)).0), 2, "cut in two");
+    assert_eq!(pace(&many(acknowledged(EVEN, 64))[0]), 1, "a WRITE of one beat");
+    assert_eq!(pace(&many(acknowledged(EVEN + 0xfe0, 64))[0]), 2, "cut in two");
     let mut rng = SplitMix64::new(6);
     let answer = (Answer::Acknowledge as u64).into();
     let plain = Errand { answer, ..blank(&mut rng) };
-    assert_eq!(pace(&many(Visit::Request(vec![(plain, vec![])])).0), 1, "an answer alone");
+    assert_eq!(pace(&many(Visit::Request(vec![(plain, vec![])]))[0]), 1, "an answer alone");
     let read = Errand { answer, va: EVEN.into(), span: 100.into(), ..plain };
-    assert_eq!(pace(&many(Visit::Request(vec![(read, vec![])])).0), 2, "a READ");
+    assert_eq!(pace(&many(Visit::Request(vec![(read, vec![])]))[0]), 2, "a READ");
+    let fresh = atomic(&mut rng, Atomic::Add, EVEN);
+    assert_eq!(pace(&many(Visit::Request(vec![(fresh, vec![])]))[3]), 1, "an atomic");
+    let word = Errand { completes: true, retires: true, ..value(&mut rng, EVEN) };
+    assert_eq!(pace(&many(Visit::Response(vec![(word, vec![])]))[1]), 1, "a value");
     let over = Errand { completes: true, retires: true, ..blank(&mut rng) };
-    let (_, dones, kicks) = many(Visit::Response(vec![(over, vec![])]));
+    let [_, dones, kicks, _] = many(Visit::Response(vec![(over, vec![])]));
     assert_eq!((pace(&dones), pace(&kicks)), (1, 1), "a completion");
 }
 

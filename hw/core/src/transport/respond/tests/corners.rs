@@ -1,13 +1,14 @@
 use stroma_abi::wire::{NakCode, Syndrome, opcode};
 use stroma_verilate::Pause;
 
-use super::super::rig::{Rig, ack, data};
+use super::super::rig::{Rig, ack, data, value};
 use crate::testing::read;
 use crate::transport::records::{Task, TxFailure};
 
 pub(super) const POSITIVE: u8 = Syndrome::Ack { credits: 31 }.encode();
 const GAP: u8 = Syndrome::Nak(NakCode::PsnSequence).encode();
 const ACCESS: u8 = Syndrome::Nak(NakCode::RemoteAccess).encode();
+const NOT_READY: u8 = Syndrome::RnrNak { timer: 12 }.encode();
 const OPERATIONAL: u8 = Syndrome::Nak(NakCode::RemoteOperational).encode();
 
 const ACK: u64 = opcode::RC_ACKNOWLEDGE.code as u64;
@@ -15,6 +16,7 @@ const CNP: u64 = opcode::CNP.code as u64;
 const ONLY: u64 = opcode::RC_READ_RESPONSE_ONLY.code as u64;
 const FIRST: u64 = opcode::RC_READ_RESPONSE_FIRST.code as u64;
 const MIDDLE: u64 = opcode::RC_READ_RESPONSE_MIDDLE.code as u64;
+const ATOMIC: u64 = opcode::RC_ATOMIC_ACKNOWLEDGE.code as u64;
 const LAST: u64 = opcode::RC_READ_RESPONSE_LAST.code as u64;
 
 /// Tasks are noted while nothing is sent.
@@ -42,13 +44,19 @@ fn a_newer_acknowledgement_takes_the_place_of_one_that_waits() {
 }
 
 #[test]
-fn a_refusal_is_not_replaced_and_a_gap_is() {
+fn a_refusal_is_not_replaced_and_a_gap_or_not_ready_is() {
     for (waits, follows, left) in [
         (ACCESS, POSITIVE, 5),
         (ACCESS, GAP, 5),
         (ACCESS, OPERATIONAL, 5),
         (GAP, POSITIVE, 9),
         (GAP, ACCESS, 9),
+        (GAP, NOT_READY, 9),
+        (NOT_READY, POSITIVE, 9),
+        (NOT_READY, GAP, 9),
+        (NOT_READY, NOT_READY, 9),
+        (NOT_READY, ACCESS, 9),
+        (ACCESS, NOT_READY, 5),
     ] {
         let mut rig = Rig::default();
         noted(&mut rig, &[ack(3, 5, waits), ack(3, 9, follows)]);
@@ -80,6 +88,100 @@ fn a_new_read_speaks_for_a_positive_acknowledgement_and_for_no_other() {
         let expected: &[_] = if stays { &[(0, ACK, 4), (0, ONLY, 5)] } else { &[(0, ONLY, 5)] };
         assert_eq!(rig.sent(), expected, "{syndrome:#x}, fresh: {fresh}");
     }
+}
+
+#[test]
+fn a_value_is_one_packet_in_order_with_the_reads_and_waits_for_no_ticket() {
+    let mut rig = Rig::default();
+    noted(
+        &mut rig,
+        &[value(0, 9, 0x1234_5678_9abc_def0), data(0, 10, 2000), value(0, 12, 7), ack(0, 13, GAP)],
+    );
+    rig.settle();
+    assert_eq!(rig.sent(), [(0, ATOMIC, 9), (0, FIRST, 10), (0, LAST, 11), (0, ATOMIC, 12), (0, ACK, 13)]);
+    let step = rig.steps[0].1;
+    assert_eq!((step.a1.into(), step.aeth.into()), (0x1234_5678_9abc_def0_u64, 0x1f00_00d1_u64));
+    assert!(!step.payload_len.any() && !step.bytes.any());
+}
+
+#[test]
+fn a_value_does_not_let_a_read_before_or_behind_it_go_early() {
+    let mut rig = Rig::default();
+    let late = |psn| Task { ticket: 2.into(), ..data(0, psn, 10) };
+    noted(&mut rig, &[late(1), value(0, 2, 5), late(3)]);
+    rig.run(60);
+    assert!(rig.steps.is_empty());
+    rig.done += 2;
+    rig.settle();
+    assert_eq!(rig.sent(), [(0, ONLY, 1), (0, ATOMIC, 2), (0, ONLY, 3)]);
+}
+
+#[test]
+fn a_value_behind_a_read_of_long_ago_goes_at_once() {
+    let mut rig = Rig::default();
+    rig.send(&data(0, 1, 10));
+    rig.settle();
+    rig.done += 0x9000;
+    rig.send(&value(0, 2, 5));
+    rig.send(&value(0, 3, 6));
+    rig.run(40);
+    assert_eq!(rig.sent()[1..], [(0, ATOMIC, 2), (0, ATOMIC, 3)]);
+    rig.settle();
+}
+
+#[test]
+fn a_new_value_speaks_for_a_positive_acknowledgement_and_for_no_other() {
+    for (syndrome, fresh, stays) in
+        [(POSITIVE, true, false), (POSITIVE, false, true), (GAP, true, true), (NOT_READY, true, true)]
+    {
+        let mut rig = Rig::default();
+        noted(&mut rig, &[ack(0, 4, syndrome), Task { fresh, ..value(0, 5, 1) }]);
+        rig.settle();
+        let expected: &[_] = if stays { &[(0, ACK, 4), (0, ATOMIC, 5)] } else { &[(0, ATOMIC, 5)] };
+        assert_eq!(rig.sent(), expected, "{syndrome:#x}, fresh: {fresh}");
+    }
+}
+
+#[test]
+fn what_is_new_counts_once_it_is_answered_or_dropped_or_given_up() {
+    let mut rig = Rig::default();
+    let told = |rig: &Rig| rig.answered[2].clone();
+    let again = |task: Task| Task { fresh: false, ..task };
+    rig.send(&data(2, 1, 1024 * 6));
+    rig.send(&again(data(2, 1, 10)));
+    rig.send(&value(2, 7, 1));
+    rig.settle();
+    assert_eq!(told(&rig), [0, 1, 2], "not that which came again");
+    let mut many: Vec<Task> = (0..16).map(|count| again(value(2, count, 1))).collect();
+    many.extend([value(2, 20, 1), again(data(2, 20, 1)), data(2, 21, 1)]);
+    rig.steps.clear();
+    noted(&mut rig, &many);
+    assert_eq!(told(&rig), [0, 1, 2, 3, 4], "two had no room");
+    rig.settle();
+    rig.steps.clear();
+    noted(&mut rig, &[value(2, 30, 1), again(value(2, 30, 1)), data(2, 31, 1), data(2, 32, 1)]);
+    rig.tell(2, true, false);
+    rig.settle();
+    assert_eq!(told(&rig), [0, 1, 2, 3, 4, 7], "three are given up");
+    rig.send(&data(2, 40, 1));
+    rig.settle();
+    assert_eq!(told(&rig), [0, 1, 2, 3, 4, 7, 8], "nor is one behind the stop ever answered");
+    rig.tell(2, false, true);
+    rig.settle();
+    assert_eq!(told(&rig), [0, 1, 2, 3, 4, 7, 8, 0]);
+    assert!((0..4).all(|number| number == 2 || rig.answered[number] == [0]));
+}
+
+#[test]
+fn the_count_of_answers_begins_anew_after_31() {
+    let mut rig = Rig::default();
+    for count in 0..33 {
+        rig.send(&value(1, count, count));
+        rig.run(12);
+    }
+    rig.settle();
+    let expected: Vec<u64> = (0..32).chain([0, 1]).collect();
+    assert_eq!(rig.answered[1], expected);
 }
 
 #[test]

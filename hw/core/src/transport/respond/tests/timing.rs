@@ -1,6 +1,6 @@
 use stroma_verilate::Pause;
 
-use super::super::rig::{Rig, ack, data};
+use super::super::rig::{Rig, ack, data, value};
 use super::corners::{POSITIVE, noted};
 use crate::testing::read;
 use crate::transport::records::Task;
@@ -39,6 +39,7 @@ fn latency(task: &Task) -> u64 {
 #[test]
 fn latencies_are_those_promised() {
     assert_eq!((latency(&ack(1, 1, POSITIVE)), latency(&data(1, 1, 1))), (8, 9));
+    assert_eq!(latency(&value(1, 1, 1)), 9);
 }
 
 /// Cycles from the first to the last step of these tasks, which wait in line.
@@ -57,6 +58,8 @@ fn rates_are_those_promised() {
     assert_eq!(span(&reads), 3 * 4, "small READs of queue pairs in line");
     let alone: Vec<Task> = (0..16).map(|count| data(1, count, 64)).collect();
     assert_eq!(span(&alone), 15 * 6, "small READs of one queue pair");
+    let atomics: Vec<Task> = (0..16).map(|count| value(1, count, 64)).collect();
+    assert_eq!(span(&atomics), 15 * 6, "values of one queue pair");
     let large = Task { path_mtu: 5.into(), ..data(1, 1, 4096 * 40) };
     assert_eq!(span(&[large]), 9 * 9 + 3, "four packets of a READ in nine cycles");
 

@@ -1,5 +1,6 @@
 //! When Segment gives, what it holds, and that it starts afresh.
 
+use stroma_abi::desc::WorkOp;
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::{NEVER, cases};
@@ -23,6 +24,8 @@ fn the_first_step_comes_five_cycles_behind_its_message() {
     let mut rng = SplitMix64::new(1);
     let write = Case::write(&mut rng, 1, &[64]);
     assert_eq!(latency::<512>(&write, "step"), 5, "a piece");
+    assert_eq!(latency::<512>(&write.of(WorkOp::SendImm), "step"), 5, "a piece of a SEND");
+    assert_eq!(latency::<512>(&Case::atomic(&mut rng, WorkOp::CmpSwap, 1), "step"), 4, "an atomic");
     assert_eq!(latency::<512>(&Case::read(&mut rng, 1, 64, 1), "step"), 4, "no piece");
     let inline = Case::inline(&mut rng, 1, 64);
     assert_eq!(latency::<512>(&inline, "step"), 4, "inline");
@@ -51,7 +54,9 @@ fn a_small_message_takes_two_cycles() {
     let mut rng = SplitMix64::new(2);
     assert_eq!(cycles::<512>(&Case::write(&mut rng, 1, &[64])), 2, "WRITE");
     assert_eq!(cycles::<512>(&Case::write(&mut rng, 1, &[])), 2, "WRITE of nothing");
+    assert_eq!(cycles::<512>(&Case::write(&mut rng, 1, &[64]).of(WorkOp::Send)), 2, "SEND");
     assert_eq!(cycles::<512>(&Case::read(&mut rng, 1, 64, 1)), 2, "READ");
+    assert_eq!(cycles::<512>(&Case::atomic(&mut rng, WorkOp::FetchAdd, 1)), 2, "atomic");
     assert_eq!(cycles::<512>(&Case::inline(&mut rng, 1, 32)), 2, "32 bytes inline");
     assert_eq!(cycles::<512>(&Case::inline(&mut rng, 1, 64)), 3, "64 bytes inline");
     assert_eq!(cycles::<64>(&Case::inline(&mut rng, 1, 32)), 5, "32 bytes inline, narrow");
@@ -131,7 +136,9 @@ fn recovers<const D: usize>() {
         Case::inline(&mut rng, 1, 480),
         Case::inline(&mut rng, 1, 480).visit(1, 1),
         Case::inline(&mut rng, 1, 8).padded(&mut rng, 8),
+        Case::write(&mut rng, 1, &[300; 16]).of(WorkOp::SendImm),
         Case::read(&mut rng, 1, 64, 8),
+        Case::atomic(&mut rng, WorkOp::CmpSwap, 8),
     ];
     // In every cycle of each kind, with and without back-pressure.
     for kind in &kinds {

@@ -1,33 +1,90 @@
 use stroma_verilate::Pause;
 
-use super::super::wait;
+use super::super::waits::{rest, wait};
 use super::rig::{CLOCK_KHZ, QPS, Rig, SWEEP};
 use crate::transport::records::Alarm;
 
 fn alarm(number: u64, timeout: u64) -> Alarm {
-    Alarm { qpn: number.into(), timeout: timeout.into() }
+    Alarm { qpn: number.into(), timeout: timeout.into(), ..Alarm::default() }
+}
+
+fn resting(number: u64, timer: u64) -> Alarm {
+    Alarm { rests: true, ..alarm(number, timer) }
 }
 
 #[test]
 fn a_wait_is_never_early_and_at_most_a_sweep_late() {
     let mut rig = Rig::default();
-    for number in 0..1 << QPS {
-        for start in 0..SWEEP {
-            rig.reset(0, start);
-            rig.send(0, alarm(number, 3));
-            rig.run(4 * wait(CLOCK_KHZ, 3));
-            let least = start + wait(CLOCK_KHZ, 3);
-            let [(came, who)] = rig.nudges[..] else { panic!("one nudge, not {:?}", rig.nudges) };
-            assert_eq!(who as u64, number);
-            assert!((least..=least + SWEEP + 4).contains(&came), "{came} for {least}");
+    for (alarm, cycles) in [(alarm(0, 3), wait(CLOCK_KHZ, 3)), (resting(0, 4), rest(CLOCK_KHZ, 4))] {
+        for number in 0..1 << QPS {
+            for start in 0..SWEEP {
+                rig.reset(0, start);
+                rig.send(0, Alarm { qpn: number.into(), ..alarm });
+                rig.run(4 * cycles);
+                let least = start + cycles;
+                let [(came, who)] = rig.nudges[..] else { panic!("one nudge, not {:?}", rig.nudges) };
+                assert_eq!(who as u64, number);
+                assert!((least..=least + SWEEP + 4).contains(&came), "{came} for {least}");
+            }
         }
     }
+}
+
+#[test]
+fn every_code_of_a_rest_has_its_time() {
+    let mut rig = Rig::default();
+    for (code, time_us) in (0..).zip(stroma_abi::wire::aeth::RNR_TIMER_US) {
+        rig.reset(0, 0);
+        rig.send(0, resting(code % 8, code));
+        let least = u64::from(time_us) * CLOCK_KHZ / 1000;
+        rig.until(least + 2 * SWEEP, true);
+        let [(came, who)] = rig.nudges[..] else { panic!("one nudge, not {:?}", rig.nudges) };
+        assert_eq!(who as u64, code % 8);
+        assert!((least..=least + SWEEP + 4).contains(&came), "{came} for {least}");
+    }
+}
+
+#[test]
+fn only_a_rest_replaces_a_rest() {
+    let mut rig = Rig::default();
+    rig.send(0, resting(2, 5));
+    rig.send(0, resting(3, 5));
+    rig.run(20);
+    // One that would end sooner, one that would never end, and one that would end later.
+    rig.send(1, alarm(2, 1));
+    rig.send(1, alarm(2, 0));
+    rig.send(1, alarm(2, 9));
+    rig.send(0, resting(3, 8));
+    rig.run(200);
+    let [(first, 2)] = rig.nudges[..] else { panic!("one nudge, not {:?}", rig.nudges) };
+    assert!(first <= 2 + rest(CLOCK_KHZ, 5) + SWEEP + 4);
+    // It is over: now they count.
+    rig.send(1, alarm(2, 4));
+    let sent = rig.now;
+    rig.run(SWEEP);
+    assert_eq!(rig.model.deadlines[2], Some((sent + 2 + wait(CLOCK_KHZ, 4)).next_multiple_of(2)));
+    rig.settle();
+    let mut others: Vec<_> = rig.nudges[1..].iter().map(|nudge| nudge.1).collect();
+    others.sort_unstable();
+    assert_eq!(others, [2, 3]);
+}
+
+#[test]
+fn a_rest_replaces_a_long_wait() {
+    let mut rig = Rig::default();
+    rig.send(0, alarm(1, 31));
+    rig.send(0, resting(1, 2));
+    rig.run(100);
+    assert_eq!(rig.nudges.len(), 1);
+    rig.settle();
 }
 
 #[test]
 fn waits_are_those_of_the_specification_rounded_up() {
     assert_eq!((wait(250_000, 0), wait(250_000, 1), wait(250_000, 14)), (1024, 2048, 16_777_216));
     assert_eq!((wait(322_265, 0), wait(1, 0), wait(4_000_000, 31)), (1320, 1, 35_184_372_088_832));
+    assert_eq!((rest(250_000, 0), rest(250_000, 1), rest(250_000, 31)), (163_840_000, 2500, 122_880_000));
+    assert_eq!((rest(322_265, 1), rest(1, 1)), (3223, 1));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 use stroma_abi::desc::Status;
-use stroma_abi::desc::WorkOp::{Read, Write};
+use stroma_abi::desc::WorkOp::{Read, Send, SendImm, SendInv, Write, WriteImm};
 use stroma_abi::wire::{NakCode, Syndrome, opcode};
 
 use super::{ACK, FLUSHED, LOST, MTU, SUCCESS, after_sending, completions, is_nothing, rewinds, send};
-use crate::transport::complete::rig::Rig;
+use crate::transport::complete::rig::{Rig, Settings};
 use crate::transport::records::Occasion;
 
 #[test]
@@ -17,6 +17,17 @@ fn an_acknowledgement_ends_all_messages_up_to_its_psn_in_order() {
     let ends: Vec<bool> = given.errands.iter().map(|(_, errand)| errand.ends).collect();
     assert_eq!(ends, [false, false, true]);
     assert!(given.alarms.is_empty(), "nothing is left to wait for");
+}
+
+#[test]
+fn an_acknowledgement_ends_messages_of_every_kind_that_brings_nothing() {
+    for op in [Write, WriteImm, Send, SendImm, SendInv] {
+        let mut rig = after_sending(9, &[(op, 0), (op, 2 * MTU + 1)]);
+        let given = rig.outcome(&rig.acknowledge(2, 12, ACK));
+        assert_eq!(completions(&given), [(0, SUCCESS, 0), (1, SUCCESS, 2 * MTU + 1)], "{op:?}");
+        assert!(given.errands.iter().all(|(_, errand)| errand.opcode == op as u64 && !errand.places));
+        assert!(given.errands.iter().all(|(_, errand)| !errand.reads.any()));
+    }
 }
 
 #[test]
@@ -48,7 +59,7 @@ fn what_was_answered_before_or_never_sent_is_thrown_away() {
 #[test]
 fn packets_that_answer_nothing_are_thrown_away_with_their_payload() {
     let mut rig = after_sending(7, &[(Write, 10)]);
-    for op in opcode::TABLE.iter().filter(|op| !(0x0d..=0x11).contains(&op.code)) {
+    for op in opcode::TABLE.iter().filter(|op| !(0x0d..=0x12).contains(&op.code)) {
         let given = rig.outcome(&rig.data(2, 7, *op, 33));
         assert!(is_nothing(&given), "{}", op.name);
         assert_eq!((u64::from(given.errands[0].1.payload_len), given.errands[0].1.places), (33, false));
@@ -56,12 +67,12 @@ fn packets_that_answer_nothing_are_thrown_away_with_their_payload() {
 }
 
 #[test]
-fn rnr_and_reserved_syndromes_are_thrown_away() {
+fn reserved_syndromes_are_thrown_away() {
     let mut rig = after_sending(7, &[(Write, 10)]);
-    let known = |bits: &u8| matches!(Syndrome::decode(*bits), Syndrome::Ack { .. } | Syndrome::Nak(_));
-    let others: Vec<u8> = (0..=u8::MAX).filter(|bits| !known(bits)).collect();
-    assert_eq!(others.len(), 256 - 32 - 5);
-    for bits in others {
+    let is_reserved = |bits: &u8| matches!(Syndrome::decode(*bits), Syndrome::Reserved(_));
+    let reserved: Vec<u8> = (0..=u8::MAX).filter(is_reserved).collect();
+    assert_eq!(reserved.len(), 256 - 32 - 32 - 5);
+    for bits in reserved {
         let arrival = rig.acknowledge(2, 7, Syndrome::Reserved(bits));
         assert!(is_nothing(&rig.outcome(&arrival)), "{bits:#x}");
     }
@@ -93,7 +104,7 @@ fn one_loss_is_repaired_once_until_there_is_progress() {
 fn retries_are_counted_from_the_last_progress() {
     for retry in [0, 1, 7] {
         let mut rig = Rig::default();
-        rig.settings[2] = (1, 3, retry);
+        rig.settings[2] = Settings { retry, ..Settings::default() };
         send(&mut rig, 50, &[(Write, 4 * MTU), (Write, 1)]);
         for psn in [50, 51] {
             // Progress by one packet each time gives all retries anew.
@@ -159,7 +170,6 @@ fn an_unsignaled_success_is_told_by_no_completion_a_failure_is() {
 #[test]
 fn places_and_counts_go_round() {
     let mut rig = Rig::default();
-    rig.settings[2] = (1, 3, 7);
     for (psn, round) in (0xff_ffc0..).zip(1..=70) {
         send(&mut rig, psn, &[(Read, 1)]);
         let given = rig.outcome(&rig.data(2, psn, opcode::RC_READ_RESPONSE_ONLY, 1));

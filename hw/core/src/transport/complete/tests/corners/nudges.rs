@@ -5,7 +5,7 @@ use stroma_verilate::Pause;
 
 use super::{ACK, FLUSHED, LOST, MTU, SUCCESS, after_sending, completions, is_nothing, rewinds, send};
 use crate::transport::complete::model::Row;
-use crate::transport::complete::rig::Rig;
+use crate::transport::complete::rig::{Rig, Settings};
 use crate::transport::records::{Arrival, Occasion, SentRow};
 
 fn failure(rig: &Rig, slot: u64) -> Arrival {
@@ -42,7 +42,7 @@ fn a_timeout_of_nothing_is_nothing() {
 #[test]
 fn a_message_that_waits_for_its_turn_is_not_late() {
     let mut rig = Rig::default();
-    rig.settings[2] = (1, 9, 0);
+    rig.settings[2] = Settings { timeout: 9, retry: 0, ..Settings::default() };
     let message = rig.message(2, Write, 5 * MTU, 70);
     rig.admit(2, message, 2);
     rig.outcome(&rig.acknowledge(2, 71, ACK));

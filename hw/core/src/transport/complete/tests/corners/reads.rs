@@ -4,8 +4,11 @@ use stroma_abi::desc::region::rights;
 use stroma_abi::wire::{NakCode, Opcode, Syndrome, opcode};
 
 use super::{ACK, MTU, SUCCESS, after_sending, completions, is_nothing, rewinds, send};
-use crate::transport::complete::rig::Rig;
-use crate::transport::records::Occasion;
+use crate::transport::complete::rig::{Rig, Settings};
+use crate::transport::records::{List, Occasion, Sent};
+
+/// A packet of an answer, and its length.
+type Part = (Opcode, u64);
 
 const FIRST: Opcode = opcode::RC_READ_RESPONSE_FIRST;
 const MIDDLE: Opcode = opcode::RC_READ_RESPONSE_MIDDLE;
@@ -16,7 +19,7 @@ const ONLY: Opcode = opcode::RC_READ_RESPONSE_ONLY;
 fn each_packet_of_a_read_goes_to_its_place_at_every_path_mtu() {
     for code in 1..=5 {
         let mut rig = Rig::default();
-        rig.settings[2] = (code, 3, 7);
+        rig.settings[2] = Settings { path_mtu: code, ..Settings::default() };
         let mtu = 128 << code;
         send(&mut rig, 0xff_fffe, &[(Read, 3 * mtu + 1)]);
         let start = 0xffff_0000_0080_u64 << 16;
@@ -139,4 +142,74 @@ fn a_read_is_asked_for_again_from_its_middle() {
     rig.outcome(&rig.data(2, 0, FIRST, MTU));
     let given = rig.outcome(&rig.data(2, 1, LAST, MTU));
     assert_eq!(completions(&given), [(0, SUCCESS, 3 * MTU)]);
+}
+
+#[test]
+fn what_is_asked_for_again_may_be_continued_or_begun() {
+    for (second, third) in [(MIDDLE, LAST), (FIRST, LAST), (MIDDLE, ONLY), (FIRST, ONLY)] {
+        let mut rig = after_sending(0xff_ffff, &[(Read, 3 * MTU)]);
+        rig.outcome(&rig.data(2, 0xff_ffff, FIRST, MTU));
+        rig.outcome(&rig.nudge(2, Occasion::Timeout));
+        assert!(completions(&rig.outcome(&rig.data(2, 0, second, MTU))).is_empty());
+        if third == ONLY {
+            rig.outcome(&rig.nudge(2, Occasion::Timeout));
+        }
+        assert_eq!(completions(&rig.outcome(&rig.data(2, 1, third, MTU))), [(0, SUCCESS, 3 * MTU)]);
+    }
+}
+
+#[test]
+fn answers_begin_only_where_one_was_asked_for_and_continue_only_what_has_begun() {
+    let cases: [(&str, u64, &[Part]); 5] = [
+        ("continues at once", 3 * MTU, &[(MIDDLE, MTU)]),
+        ("ends at once", 7, &[(LAST, 7)]),
+        ("begins twice", 3 * MTU, &[(FIRST, MTU), (FIRST, MTU)]),
+        ("begins at its end", MTU + 7, &[(FIRST, MTU), (ONLY, 7)]),
+        ("begins late", 3 * MTU, &[(FIRST, MTU), (MIDDLE, MTU), (ONLY, MTU)]),
+    ];
+    for (name, length, parts) in cases {
+        let mut rig = after_sending(0xff_ffff, &[(Read, length)]);
+        for (psn, (op, length)) in (0xff_ffff..).zip(parts) {
+            assert!(!rig.rows[2].failed, "{name}");
+            rig.outcome(&rig.data(2, psn, *op, *length));
+        }
+        assert!(rig.rows[2].failed, "{name}");
+        assert_eq!(u64::from(rig.sent[2].head), rig.rows[2].tail);
+    }
+    // Progress ends the permission to begin anew.
+    let mut rig = after_sending(5, &[(Read, 3 * MTU)]);
+    rig.outcome(&rig.data(2, 5, FIRST, MTU));
+    rig.outcome(&rig.nudge(2, Occasion::Timeout));
+    rig.outcome(&rig.data(2, 6, FIRST, MTU));
+    let given = rig.outcome(&rig.data(2, 7, ONLY, MTU));
+    assert_eq!(completions(&given), [(0, Status::BadResponse as u64, 0)]);
+}
+
+#[test]
+fn a_read_of_more_entries_goes_where_its_wqe_says() {
+    for code in 1..=5 {
+        let mut rig = Rig::default();
+        rig.settings[2] = Settings { path_mtu: code, ..Settings::default() };
+        let mtu = 128 << code;
+        let message = rig.message(2, Read, 2 * mtu + 3, 0xff_ffff);
+        rig.admit(2, Sent { scatters: true, ..message }, 3);
+        for (at, (op, length)) in (0..).zip([(FIRST, mtu), (MIDDLE, mtu), (LAST, 3)]) {
+            let errand = rig.outcome(&rig.data(2, 0xff_ffff + at, op, length)).errands[0].1;
+            assert!(errand.places && errand.ends && errand.completes == (at == 2));
+            assert_eq!(u64::from(errand.list), List::Send as u64);
+            assert_eq!((u64::from(errand.index), u64::from(errand.offset)), (0x5080, at * mtu));
+            assert_eq!((u64::from(errand.span), u64::from(errand.payload_len)), (length, length));
+            assert_eq!(u64::from(errand.need), u64::from(rights::LOCAL_WRITE));
+        }
+    }
+}
+
+#[test]
+fn a_scattered_read_of_nothing_needs_no_list() {
+    let mut rig = Rig::default();
+    let message = rig.message(2, Read, 0, 5);
+    rig.admit(2, Sent { scatters: true, ..message }, 1);
+    let given = rig.outcome(&rig.data(2, 5, ONLY, 0));
+    assert_eq!(completions(&given), [(0, SUCCESS, 0)]);
+    assert!(!given.errands[0].1.places && u64::from(given.errands[0].1.list) == 0);
 }

@@ -1,0 +1,71 @@
+//! What is looked up for a request to a peer.
+
+use stroma_abi::desc::{Sge, Status, WorkOp};
+
+use super::{REFUSED, SUM, gives, sge};
+use crate::host::check::rig::{ATOMICS, Case, REQUESTS, Rig};
+use crate::state::access::Cause;
+
+#[test]
+fn what_lies_at_the_peer_is_not_asked_and_only_what_a_read_fills_needs_the_right() {
+    let mut rig = Rig::new();
+    for op in REQUESTS.into_iter().filter(|op| !ATOMICS.contains(op)) {
+        let need = u64::from(op == WorkOp::Read);
+        // At the peer, a range may even wrap: that is for the peer to refuse.
+        let case = Case::copy(op, sge(u64::MAX, 20), &[sge(0x8000, 20)]);
+        let found = case.outcome(rig.mood).questions;
+        let asked: Vec<(u64, u64)> =
+            found.iter().map(|question| (question.va.into(), question.need.into())).collect();
+        assert_eq!(asked, [(0x8000, need), (0x8013, need)]);
+        gives(&mut rig, &case, (0, 0));
+        gives(&mut rig, &Case::copy(op, sge(0, 21), &[sge(0x8000, 20)]), SUM);
+        let wraps = Case::copy(op, sge(0, 2), &[sge(u64::MAX, 2)]);
+        gives(&mut rig, &wraps, (REFUSED, Cause::Bounds as u64));
+        let empty = Case::copy(op, sge(0x1000, 0), &[sge(0x8000, 20)]);
+        assert!(empty.outcome(rig.mood).questions.is_empty() && empty.outcome(rig.mood).sends);
+        gives(&mut rig, &empty, (0, 0));
+        let long = Case::copy(op, sge(0, (1 << 31) + 1), &[sge(0x8000, (1 << 31) + 1)]);
+        gives(&mut rig, &long, (Status::LocalLength as u64, 0));
+    }
+    let pieces = [sge(0x8000, 20), sge(0x9000, 0), sge(0xa000, 1)];
+    for op in [WorkOp::Write, WorkOp::Send, WorkOp::Read] {
+        let several = Case::copy(op, sge(0, 21), &pieces);
+        assert_eq!(several.outcome(rig.mood).questions.len(), 3);
+        gives(&mut rig, &several, (0, 0));
+    }
+}
+
+#[test]
+fn sixteen_entries_of_a_read_need_the_right_each() {
+    let mut rig = Rig::new();
+    let pieces: Vec<Sge> = (0..16).map(|at| sge(0x1000 * at, 1)).collect();
+    let case = Case::copy(WorkOp::Read, sge(0, 16), &pieces);
+    let found = case.outcome(rig.mood).questions;
+    assert!(found.len() == 16 && found.iter().all(|question| question.need == 1));
+    gives(&mut rig, &case, (0, 0));
+}
+
+#[test]
+fn the_result_of_an_atomic_stands_behind_its_operands_and_has_eight_bytes() {
+    let mut rig = Rig::new();
+    for op in ATOMICS {
+        let case = Case::copy(op, sge(u64::MAX, 8), &[sge(0x8000, 8)]);
+        assert_eq!(case.units.len(), 1);
+        let found = case.outcome(rig.mood).questions;
+        let asked: Vec<(u64, u64)> =
+            found.iter().map(|question| (question.va.into(), question.need.into())).collect();
+        assert_eq!(asked, [(0x8000, 1), (0x8007, 1)]);
+        gives(&mut rig, &case, (0, 0));
+        // Units behind it are legal, and hold nothing.
+        let mut long = case.clone();
+        long.units.resize(8, [0xff; 64]);
+        long.work.units = 8_u64.into();
+        gives(&mut rig, &long, (0, 0));
+        for length in [0, 7, 9, 16] {
+            gives(&mut rig, &Case::copy(op, sge(0, 8), &[sge(0x8000, length)]), SUM);
+        }
+        let wraps = Case::copy(op, sge(0, 8), &[sge(u64::MAX - 6, 8)]);
+        gives(&mut rig, &wraps, (REFUSED, Cause::Bounds as u64));
+        rig.check(&[case.clone(), long, wraps, case]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Which operations there are, by what they have in common.
+
+use num_bigint::BigUint;
+use rust_hdl::prelude::*;
+use stroma_abi::desc::WorkOp;
+use stroma_abi::wire::AtomicAckEth;
+
+/// What every queue pair carries out: nothing is sent.
+pub const LOCAL: &[WorkOp] = &[WorkOp::Nop, WorkOp::Gather, WorkOp::Scatter];
+/// What reliable queue pairs ask of their peer.
+pub const REQUESTS: &[WorkOp] = &[
+    WorkOp::Send,
+    WorkOp::SendImm,
+    WorkOp::SendInv,
+    WorkOp::Write,
+    WorkOp::WriteImm,
+    WorkOp::Read,
+    WorkOp::CmpSwap,
+    WorkOp::FetchAdd,
+];
+/// Those that may have their data inline.
+pub const INLINE: &[WorkOp] =
+    &[WorkOp::Gather, WorkOp::Send, WorkOp::SendImm, WorkOp::SendInv, WorkOp::Write, WorkOp::WriteImm];
+/// Those that name one place of this host beside their entries.
+pub const COPIES: &[WorkOp] = &[WorkOp::Gather, WorkOp::Scatter];
+/// Those that write to their entries. All others read them.
+pub const FILLING: &[WorkOp] = &[WorkOp::Scatter, WorkOp::Read, WorkOp::CmpSwap, WorkOp::FetchAdd];
+/// Those whose operands stand where the entries of others begin.
+pub const ATOMICS: &[WorkOp] = &[WorkOp::CmpSwap, WorkOp::FetchAdd];
+/// Bytes that an atomic changes, and brings back.
+pub const ATOMIC_LEN: usize = AtomicAckEth::LEN;
+
+/// One bit an op-code: is it one of these?
+pub(crate) fn one_of(operations: &[WorkOp]) -> Constant<Bits<256>> {
+    let bit = |operation: &WorkOp| BigUint::from(1_u8) << *operation as u8;
+    Constant::new(operations.iter().fold(BigUint::ZERO, |mask, operation| mask | bit(operation)).into())
+}

@@ -1,0 +1,116 @@
+//! What the head of a WQE may say, and on which queue pair.
+
+use stroma_abi::desc::queue_pair::QueuePairKind;
+use stroma_abi::desc::{WorkOp, WqeHead};
+
+use super::{MALFORMED, chain, gather, gives};
+use crate::host::parse::rig::{Case, GOOD_OPS, Rig};
+use crate::host::work::Job;
+
+#[test]
+fn each_defect_is_told_by_its_number() {
+    let mut rig = Rig::new();
+    let good = gather(7, 1, 100);
+    let defects = [
+        (WqeHead { opcode: WorkOp::Rpc as u8, ..good }, 1),
+        (WqeHead { opcode: WorkOp::RpcWrite as u8, ..good }, 1),
+        (WqeHead { opcode: 0, ..good }, 1),
+        (WqeHead { opcode: 0xff, ..good }, 1),
+        (WqeHead { index: 8, ..good }, 2),
+        (WqeHead { units: 0, ..good }, 3),
+        (WqeHead { units: 9, ..good }, 3),
+        (WqeHead { tx_kernel: true, ..good }, 4),
+        (WqeHead { local: true, ..good }, 4),
+        (WqeHead { opcode: WorkOp::Nop as u8, inline: true, length: 8, ..good }, 4),
+        (WqeHead { opcode: WorkOp::Scatter as u8, inline: true, length: 8, ..good }, 4),
+        (WqeHead { opcode: WorkOp::Read as u8, inline: true, length: 8, ..good }, 4),
+        (WqeHead { opcode: WorkOp::CmpSwap as u8, inline: true, length: 8, ..good }, 4),
+        (WqeHead { opcode: WorkOp::FetchAdd as u8, inline: true, length: 8, ..good }, 4),
+        (WqeHead { inline: true, length: 33, ..good }, 5),
+        (WqeHead { inline: true, length: u32::MAX, ..good }, 5),
+        (WqeHead { sge_count: 3, ..good }, 6),
+        (WqeHead { sge_count: 0, ..good }, 6),
+        (WqeHead { opcode: WorkOp::Write as u8, inline: true, length: 33, ..good }, 5),
+        (WqeHead { opcode: WorkOp::Write as u8, sge_count: 3, ..good }, 6),
+        (WqeHead { opcode: WorkOp::SendImm as u8, inline: true, length: 33, ..good }, 5),
+        (WqeHead { opcode: WorkOp::SendInv as u8, sge_count: 3, ..good }, 6),
+        (WqeHead { opcode: WorkOp::Read as u8, sge_count: 3, ..good }, 6),
+        (WqeHead { opcode: WorkOp::Read as u8, sge_count: 3, length: 0, ..good }, 6),
+        (WqeHead { opcode: WorkOp::Read as u8, sge_count: 0, ..good }, 6),
+        (WqeHead { opcode: WorkOp::CmpSwap as u8, length: 7, ..good }, 6),
+        (WqeHead { opcode: WorkOp::CmpSwap as u8, length: 9, ..good }, 6),
+        (WqeHead { opcode: WorkOp::FetchAdd as u8, length: 0, ..good }, 6),
+        (WqeHead { opcode: WorkOp::FetchAdd as u8, length: 8, sge_count: 0, ..good }, 6),
+        (WqeHead { opcode: WorkOp::FetchAdd as u8, length: 8, sge_count: 2, ..good }, 6),
+    ];
+    for (head, vendor) in defects {
+        let units = chain(&[head]);
+        let unit = units[..1].to_vec();
+        gives(&mut rig, &Case::fetched(7, unit.clone()), &[(MALFORMED, vendor)], 1);
+        gives(&mut rig, &Case::pushed(7, unit), &[(MALFORMED, vendor)], 1);
+    }
+}
+
+#[test]
+fn what_just_fits_is_good() {
+    let mut rig = Rig::new();
+    let good = gather(0, 1, 100);
+    let heads = [
+        WqeHead { sge_count: 2, ..good },
+        WqeHead { sge_count: 0, length: 0, ..good },
+        WqeHead { inline: true, length: 32, ..good },
+        WqeHead { inline: true, length: 480, units: 8, ..good },
+        WqeHead { units: 5, sge_count: 0, ..good },
+        WqeHead { opcode: WorkOp::Scatter as u8, units: 2, sge_count: 6, ..good },
+        WqeHead { opcode: WorkOp::Nop as u8, sge_count: 15, ..good },
+        WqeHead { opcode: WorkOp::Write as u8, units: 5, sge_count: 0, ..good },
+        WqeHead { opcode: WorkOp::Write as u8, sge_count: 0, length: 0, ..good },
+        WqeHead { opcode: WorkOp::Write as u8, inline: true, length: 480, units: 8, ..good },
+        WqeHead { opcode: WorkOp::Read as u8, ..good },
+        WqeHead { opcode: WorkOp::Read as u8, sge_count: 0, length: 0, ..good },
+        WqeHead { opcode: WorkOp::Read as u8, sge_count: 1, length: 0, ..good },
+        WqeHead { opcode: WorkOp::Read as u8, sge_count: 2, ..good },
+        WqeHead { opcode: WorkOp::Read as u8, units: 5, sge_count: 0, ..good },
+        WqeHead { opcode: WorkOp::CmpSwap as u8, length: 8, ..good },
+        WqeHead { opcode: WorkOp::FetchAdd as u8, units: 8, length: 8, ..good },
+        WqeHead { opcode: WorkOp::SendInv as u8, inline: true, length: 480, units: 8, ..good },
+        WqeHead { opcode: WorkOp::WriteImm as u8, sge_count: 0, length: 0, solicited: true, ..good },
+    ];
+    for head in heads {
+        gives(&mut rig, &Case::fetched(0, chain(&[head])), &[(0, 0)], head.units.into());
+    }
+    let five = WqeHead { units: 4, sge_count: 0, ..good };
+    gives(&mut rig, &Case::fetched(0, chain(&[five])), &[(MALFORMED, 6)], 4);
+}
+
+#[test]
+fn requests_to_a_peer_take_a_reliable_queue_pair() {
+    let mut rig = Rig::new();
+    for op in GOOD_OPS.into_iter().filter(|op| ![WorkOp::Nop, WorkOp::Gather, WorkOp::Scatter].contains(op)) {
+        let case = Case::fetched(3, chain(&[WqeHead { opcode: op as u8, ..gather(3, 2, 8) }]));
+        gives(&mut rig, &case, &[(0, 0)], 2);
+        assert_eq!(case.outcome().units.len(), 2, "its units go along");
+        for kind in (0..8).filter(|kind| *kind != QueuePairKind::Reliable as u64) {
+            let other = Case { job: Job { kind: kind.into(), ..case.job }, ..case.clone() };
+            gives(&mut rig, &other, &[(MALFORMED, 1)], 2);
+        }
+    }
+}
+
+#[test]
+fn a_fence_goes_along() {
+    let mut rig = Rig::new();
+    let send = WqeHead { opcode: WorkOp::Send as u8, ..gather(0, 1, 100) };
+    let fenced = WqeHead { index: 1, fence: true, ..send };
+    let case = Case::fetched(0, chain(&[send, fenced]));
+    let found: Vec<bool> = case.outcome().works.iter().map(|work| work.fence).collect();
+    assert_eq!(found, [false, true, false]);
+    rig.check(&[case]);
+}
+
+#[test]
+fn sixteen_entries_are_counted() {
+    let head = WqeHead { sge_count: 0, ..gather(0, 5, 1) };
+    let outcome = Case::fetched(0, chain(&[head])).outcome();
+    assert_eq!(u64::from(outcome.works[0].sge_count), 16);
+}

@@ -1,0 +1,307 @@
+//! What comes of one arrival.
+
+use rust_hdl::prelude::Bits;
+use stroma_abi::desc::Status;
+use stroma_abi::desc::region::rights;
+use stroma_abi::wire::{NakCode, Opcode, Position, Syndrome, opcode};
+
+use super::{Outcome, Row, ahead, fetches, is_atomic, mtu};
+use crate::transport::records::{Alarm, Arrival, Errand, List, Rewind, Sent, SentRow};
+
+/// RNR retries that never end.
+const FOR_EVER: u64 = 7;
+
+/// An arrival under way.
+pub(super) struct Course<'a> {
+    row: &'a mut Row,
+    arrival: &'a Arrival,
+    sent: &'a SentRow,
+    ring: &'a [Sent],
+    outcome: Outcome,
+    /// The last that was done has its errand.
+    is_told: bool,
+    has_moved: bool,
+    /// The message that was ended last, with its place and the packets that were answered before.
+    ended: Option<(u64, u64)>,
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(row: &'a mut Row, arrival: &'a Arrival, sent: &'a SentRow, ring: &'a [Sent]) -> Self {
+        let outcome = Outcome::default();
+        Self { row, arrival, sent, ring, outcome, is_told: false, has_moved: false, ended: None }
+    }
+
+    fn is_alive(&self) -> bool {
+        !self.row.failed && self.row.outstanding(self.sent) > 0
+    }
+
+    fn fetches(&self) -> bool {
+        fetches(self.row.entry(self.ring))
+    }
+
+    pub(super) fn answer(&mut self) {
+        let unanswered = self.row.unanswered(self.ring);
+        let distance = ahead(self.arrival.psn.into(), unanswered);
+        if !self.is_alive() || distance >= ahead(self.sent.frontier.into(), unanswered) {
+            return;
+        }
+        let code = u8::try_from(u64::from(self.arrival.op)).expect("eight bits");
+        let Some(op) = Opcode::lookup(code) else { return };
+        let syndrome = u8::try_from(u64::from(self.arrival.aeth) >> 24).expect("eight bits");
+        let syndrome = Syndrome::decode(syndrome);
+        let is_positive = matches!(syndrome, Syndrome::Ack { .. });
+        let answers = match *op {
+            opcode::RC_ACKNOWLEDGE => !matches!(syndrome, Syndrome::Reserved(_)),
+            opcode::RC_ATOMIC_ACKNOWLEDGE => is_positive,
+            opcode::RC_READ_RESPONSE_FIRST
+            | opcode::RC_READ_RESPONSE_MIDDLE
+            | opcode::RC_READ_RESPONSE_LAST
+            | opcode::RC_READ_RESPONSE_ONLY => true,
+            _ => false,
+        };
+        if !answers {
+            return;
+        }
+        let is_plain = *op == opcode::RC_ACKNOWLEDGE;
+        if !self.retire(distance + u64::from(is_plain && is_positive)) {
+            return self.again();
+        }
+        match syndrome {
+            _ if !is_plain => self.take(op),
+            Syndrome::RnrNak { timer } => self.rest(timer),
+            Syndrome::Nak(NakCode::PsnSequence) => self.again(),
+            Syndrome::Nak(code) => self.fail(meaning(code)),
+            _ => {}
+        }
+    }
+
+    /// The next `count` PSNs are answered; no, if a READ or atomic among them misses its data.
+    fn retire(&mut self, mut count: u64) -> bool {
+        while count > 0 {
+            if self.fetches() {
+                return false;
+            }
+            let left = u64::from(self.row.entry(self.ring).packets) - self.row.progress;
+            self.progress();
+            if count < left {
+                self.row.progress += count;
+                self.is_told = false;
+                return true;
+            }
+            count -= left;
+            self.end(Status::Success as u64, 0.into(), false);
+        }
+        true
+    }
+
+    fn progress(&mut self) {
+        (self.row.used, self.row.rnr_used, self.row.recovering) = (0, 0, false);
+        self.has_moved = true;
+    }
+
+    /// The next data of a READ, or what an atomic found.
+    fn take(&mut self, op: &Opcode) {
+        let (begins, ends) = match op.position {
+            Position::First => (true, false),
+            Position::Last => (false, true),
+            Position::Only => (true, true),
+            Position::Middle => (false, false),
+        };
+        let is_value = *op == opcode::RC_ATOMIC_ACKNOWLEDGE;
+        let (entry, mtu) = (*self.row.entry(self.ring), mtu(self.arrival.path_mtu));
+        let offset = self.row.progress * mtu;
+        let is_last = self.row.progress + 1 == u64::from(entry.packets);
+        let length = match (is_value, is_last) {
+            (true, _) => 0,
+            (false, true) => u64::from(entry.length).wrapping_sub(offset),
+            (false, false) => mtu,
+        };
+        // An answer begins where one was asked for, and is continued anywhere behind that.
+        let is_begun = self.row.progress > 0;
+        let may_be_here = if begins { !is_begun || self.row.recovering } else { is_begun };
+        let is_asked = self.fetches() && is_value == is_atomic(&entry);
+        if !is_asked || !may_be_here || ends != is_last || self.arrival.payload_len != length {
+            return self.fail(Status::BadResponse);
+        }
+        self.progress();
+        if is_last {
+            self.end(Status::Success as u64, 0.into(), false);
+        } else {
+            self.row.progress += 1;
+            let errand = self.errand();
+            self.tell(&errand);
+        }
+        if length > 0 || is_value {
+            let errand = self.outcome.errands.last_mut().expect("told above");
+            errand.places = true;
+            errand.need = u64::from(rights::LOCAL_WRITE).into();
+            errand.span = length.into();
+            if is_value {
+                (errand.has_value, errand.value, errand.span) = (true, self.arrival.a1, 8_u64.into());
+            }
+            if entry.scatters {
+                (errand.list, errand.offset) = ((List::Send as u64).into(), offset.into());
+            } else {
+                errand.va = u64::from(entry.address).wrapping_add(offset).into();
+                errand.key = entry.key;
+            }
+            (errand.index, errand.opcode, errand.length) = (entry.index, entry.opcode, entry.length);
+        }
+    }
+
+    /// Sends again from the first unanswered PSN, or gives up.
+    fn again(&mut self) {
+        self.is_told = false;
+        if self.row.recovering || self.row.resting {
+            return;
+        }
+        if self.arrival.retry == self.row.used {
+            return self.fail(Status::RetryExceeded);
+        }
+        self.row.used += 1;
+        self.row.recovering = true;
+        self.rewind(*self.row, false);
+        self.alarm();
+    }
+
+    /// Sends again what `row` says is not answered.
+    fn rewind(&mut self, row: Row, holds: bool) {
+        self.outcome.rewind = Some(Rewind {
+            qpn: self.arrival.qpn,
+            index: row.entry(self.ring).index,
+            slot: row.tail.into(),
+            psn: row.unanswered(self.ring).into(),
+            skips: row.progress.into(),
+            holds,
+        });
+    }
+
+    /// Waits before it sends again from the first unanswered PSN, or gives up.
+    fn rest(&mut self, timer: u8) {
+        self.is_told = false;
+        if self.row.resting {
+            return;
+        }
+        if self.arrival.rnr_retry != FOR_EVER && self.arrival.rnr_retry == self.row.rnr_used {
+            return self.fail(Status::RnrRetryExceeded);
+        }
+        self.row.rnr_used = (self.row.rnr_used + 1) & 7;
+        self.row.resting = true;
+        self.rewind(*self.row, true);
+        let timeout = u64::from(timer).into();
+        self.outcome.alarm = Some(Alarm { qpn: self.arrival.qpn, timeout, rests: true });
+    }
+
+    /// Rests no more, and sends what `row` says is not answered.
+    fn wake(&mut self, row: Row) {
+        self.row.resting = false;
+        self.rewind(row, false);
+        self.alarm();
+    }
+
+    pub(super) fn expire(&mut self) {
+        if !self.is_alive() {
+            return;
+        }
+        if self.row.resting {
+            self.row.recovering = true;
+            return self.wake(*self.row);
+        }
+        if self.sent.frontier == self.row.unanswered(self.ring) {
+            return self.alarm();
+        }
+        self.outcome.is_late = true;
+        self.row.recovering = false;
+        self.again();
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.row.failed = true;
+        while self.row.outstanding(self.sent) > 0 {
+            self.end(Status::Flushed as u64, 0.into(), false);
+        }
+    }
+
+    pub(super) fn break_off(&mut self) {
+        let before = u64::from(self.arrival.slot).wrapping_sub(self.row.tail) & 0x3f;
+        if self.row.failed || before >= self.row.outstanding(self.sent) {
+            return;
+        }
+        for _ in 0..before {
+            self.end(Status::Flushed as u64, 0.into(), false);
+        }
+        self.row.failed = true;
+        self.end(self.arrival.status.into(), self.arrival.vendor, true);
+    }
+
+    fn fail(&mut self, status: Status) {
+        self.row.failed = true;
+        self.end(status as u64, 0.into(), true);
+    }
+
+    /// The first message is over.
+    fn end(&mut self, status: u64, vendor: Bits<8>, fails: bool) {
+        let (entry, is_success) = (*self.row.entry(self.ring), status == Status::Success as u64 && !fails);
+        self.ended = Some((self.row.tail, self.row.progress));
+        self.row.tail = (self.row.tail + 1) & 0x3f;
+        self.row.reads = (self.row.reads + u64::from(fetches(&entry))) & 0x1f;
+        self.row.progress = 0;
+        let mut errand = Errand { retires: true, fails, status: status.into(), vendor, ..self.errand() };
+        if entry.signaled || !is_success {
+            errand.completes = true;
+            (errand.index, errand.opcode) = (entry.index, entry.opcode);
+            errand.length = if is_success { entry.length } else { 0.into() };
+        }
+        self.tell(&errand);
+    }
+
+    /// An errand that brings nothing.
+    fn errand(&self) -> Errand {
+        Errand {
+            colour: self.arrival.colour,
+            qpn: self.arrival.qpn,
+            pd: self.arrival.pd,
+            path_mtu: self.arrival.path_mtu,
+            cq: self.arrival.cq,
+            tail: self.row.tail.into(),
+            reads: self.row.reads.into(),
+            ..Errand::default()
+        }
+    }
+
+    fn tell(&mut self, errand: &Errand) {
+        self.outcome.errands.push(*errand);
+        self.is_told = true;
+    }
+
+    fn alarm(&mut self) {
+        self.outcome.alarm =
+            Some(Alarm { qpn: self.arrival.qpn, timeout: self.arrival.timeout, ..Alarm::default() });
+    }
+
+    pub(super) fn finish(mut self) -> Outcome {
+        match self.ended {
+            _ if self.row.failed || !self.has_moved => {}
+            Some((tail, progress)) if self.row.resting && !self.is_alive() => {
+                self.wake(Row { tail, progress, ..*self.row });
+            }
+            _ if self.is_alive() && !self.row.resting => self.alarm(),
+            _ => {}
+        }
+        if !self.is_told {
+            let errand = self.errand();
+            self.tell(&errand);
+        }
+        let last = self.outcome.errands.last_mut().expect("each arrival has an errand");
+        (last.ends, last.payload_len) = (true, self.arrival.payload_len);
+        self.outcome
+    }
+}
+
+fn meaning(code: NakCode) -> Status {
+    match code {
+        NakCode::RemoteAccess => Status::RemoteAccess,
+        NakCode::RemoteOperational => Status::RemoteOperation,
+        _ => Status::RemoteInvalid,
+    }
+}

@@ -1,0 +1,114 @@
+//! What an arrival asks for.
+
+use rust_hdl::prelude::*;
+use stroma_abi::wire::opcode::{
+    RC_CMP_SWAP, RC_FETCH_ADD, RC_READ_REQUEST, RC_SEND_FIRST, RC_SEND_LAST, RC_SEND_LAST_IMM,
+    RC_SEND_MIDDLE, RC_SEND_ONLY, RC_SEND_ONLY_IMM, RC_WRITE_FIRST, RC_WRITE_LAST, RC_WRITE_LAST_IMM,
+    RC_WRITE_MIDDLE, RC_WRITE_ONLY, RC_WRITE_ONLY_IMM,
+};
+use stroma_abi::wire::{Header, Opcode, Position};
+
+use crate::constant::number;
+use crate::record;
+use crate::transport::records::{Arrival, Occasion};
+use crate::tx::transport::opcodes;
+
+/// Packets of SENDs.
+pub const SENDS: [Opcode; 6] =
+    [RC_SEND_FIRST, RC_SEND_MIDDLE, RC_SEND_LAST, RC_SEND_LAST_IMM, RC_SEND_ONLY, RC_SEND_ONLY_IMM];
+/// Packets of WRITEs.
+pub const WRITES: [Opcode; 6] =
+    [RC_WRITE_FIRST, RC_WRITE_MIDDLE, RC_WRITE_LAST, RC_WRITE_LAST_IMM, RC_WRITE_ONLY, RC_WRITE_ONLY_IMM];
+
+record! {
+    /// What an arrival asks for; at most one of the first five. None of them: what is not spoken here.
+    pub struct Kind {
+        /// No request: a receive is to be given up.
+        pub is_recall: Bit,
+        /// A SEND.
+        pub is_send: Bit,
+        /// A WRITE.
+        pub is_write: Bit,
+        /// A READ.
+        pub is_read: Bit,
+        /// An atomic.
+        pub is_atomic: Bit,
+        /// Atomic: it adds, else it swaps.
+        pub adds: Bit,
+        /// SEND, WRITE: it begins a message.
+        pub begins: Bit,
+        /// SEND, WRITE: it ends one.
+        pub ends: Bit,
+        /// SEND, WRITE: immediate data came with it.
+        pub has_immediate: Bit,
+        /// It takes a receive.
+        pub takes: Bit,
+        /// It completes one.
+        pub completes: Bit,
+        /// Receives of its queue pair come from an SRQ.
+        pub is_shared: Bit,
+    }
+}
+
+/// One bit for each packet of SENDs and WRITEs for which this holds.
+fn messages(holds: impl Fn(&Opcode) -> bool) -> Constant<Bits<256>> {
+    Constant::new(opcodes(|row| (SENDS.contains(row) || WRITES.contains(row)) && holds(row)))
+}
+
+block! {
+    /// Reads the op-code. Combinational.
+    ///
+    /// - **Ports** `arrival`: what came. `kind`: what it is.
+    pub struct Classify {
+        pub arrival: Signal<In, Arrival>,
+        pub kind: Signal<Out, Kind>,
+        is_packet: Signal<Local, Bit>,
+        is_send: Signal<Local, Bit>,
+        is_write: Signal<Local, Bit>,
+        begins: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
+        has_immediate: Signal<Local, Bit>,
+        adds: Signal<Local, Bit>,
+        recall: Constant<Bits<3>> = number(Occasion::Recall as u8),
+        sends: Constant<Bits<256>> = Constant::new(opcodes(|row| SENDS.contains(row))),
+        writes: Constant<Bits<256>> = Constant::new(opcodes(|row| WRITES.contains(row))),
+        beginnings: Constant<Bits<256>> =
+            messages(|row| matches!(row.position, Position::First | Position::Only)),
+        endings: Constant<Bits<256>> =
+            messages(|row| matches!(row.position, Position::Last | Position::Only)),
+        immediates: Constant<Bits<256>> = messages(|row| row.headers.contains(&Header::ImmDt)),
+        read: Constant<Bits<8>> = number(RC_READ_REQUEST.code),
+        swap: Constant<Bits<8>> = number(RC_CMP_SWAP.code),
+        add: Constant<Bits<8>> = number(RC_FETCH_ADD.code),
+    }
+}
+
+impl Logic for Classify {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // The op-code of a recall is zero, and would be a SEND's.
+        self.is_packet.next = self.arrival.val().occasion != self.recall.val();
+        self.is_send.next = self.is_packet.val() & self.sends.val().get_bit(self.arrival.val().op.index());
+        self.is_write.next = self.is_packet.val() & self.writes.val().get_bit(self.arrival.val().op.index());
+        self.begins.next = self.beginnings.val().get_bit(self.arrival.val().op.index());
+        self.ends.next = self.endings.val().get_bit(self.arrival.val().op.index());
+        self.has_immediate.next = self.immediates.val().get_bit(self.arrival.val().op.index());
+        self.adds.next = self.arrival.val().op == self.add.val();
+
+        self.kind.next.is_shared = self.arrival.val().has_srq;
+        self.kind.next.is_recall = !self.is_packet.val();
+        self.kind.next.is_send = self.is_send.val();
+        self.kind.next.is_write = self.is_write.val();
+        self.kind.next.is_read = self.is_packet.val() & (self.arrival.val().op == self.read.val());
+        self.kind.next.is_atomic =
+            self.is_packet.val() & (self.adds.val() | (self.arrival.val().op == self.swap.val()));
+        self.kind.next.adds = self.adds.val();
+        self.kind.next.begins = self.begins.val();
+        self.kind.next.ends = self.ends.val();
+        self.kind.next.has_immediate = self.has_immediate.val();
+        self.kind.next.takes =
+            (self.is_send.val() & self.begins.val()) | (self.is_write.val() & self.has_immediate.val());
+        self.kind.next.completes =
+            (self.is_send.val() & self.ends.val()) | (self.is_write.val() & self.has_immediate.val());
+    }
+}

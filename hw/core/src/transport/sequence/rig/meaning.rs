@@ -1,0 +1,31 @@
+//! What of an errand counts.
+
+use crate::transport::records::{Answer, Atomic, Errand, List};
+
+/// The errand without what means nothing.
+pub(super) fn meaning(mut errand: Errand) -> Errand {
+    if errand.span.index() == 0 || errand.list.index() != List::None as usize {
+        (errand.va, errand.key) = (0_u64.into(), 0_u64.into());
+    }
+    if errand.span.index() == 0 {
+        errand.need = 0_u64.into();
+    }
+    if errand.answer.index() != Answer::Acknowledge as usize {
+        errand.syndrome = 0_u64.into();
+    }
+    if errand.list.index() == List::None as usize {
+        (errand.srq, errand.offset) = (0_u64.into(), 0_u64.into());
+    }
+    if ![Atomic::Add as usize, Atomic::Swap as usize].contains(&errand.atomic.index()) {
+        (errand.value, errand.compare) = (0_u64.into(), 0_u64.into());
+        errand.atomic_slot = 0_u64.into();
+    }
+    if !errand.completes {
+        (errand.cq, errand.detail, errand.length) = (0_u64.into(), 0_u64.into(), 0_u64.into());
+        (errand.opcode, errand.flags) = (0_u64.into(), 0_u64.into());
+        if errand.list.index() == List::None as usize {
+            errand.index = 0_u64.into();
+        }
+    }
+    errand
+}

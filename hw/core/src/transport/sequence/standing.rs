@@ -1,0 +1,41 @@
+//! What is kept of a queue pair's requests.
+
+use rust_hdl::prelude::*;
+
+use crate::record;
+
+record! {
+    /// What is known of the requests of a queue pair's peer.
+    pub struct Standing {
+        /// A request has come; otherwise nothing else counts.
+        pub started: Bit,
+        /// PSN of the next request.
+        pub expected: Bits<24>,
+        /// Messages completed.
+        pub msn: Bits<24>,
+        /// A WRITE has begun and not ended.
+        pub in_write: Bit,
+        /// WRITE: where the rest of it goes.
+        pub va: Bits<64>,
+        /// WRITE: its key.
+        pub key: Bits<32>,
+        /// WRITE: bytes of the rest.
+        pub left: Bits<32>,
+        /// A SEND has begun and not ended: its receive is taken, and not completed.
+        pub in_send: Bit,
+        /// SEND: index of that receive.
+        pub receive: Bits<16>,
+        /// Bytes that have come of the message under way.
+        pub received: Bits<32>,
+        /// READs and atomics carried out, modulo 32.
+        pub resources: Bits<5>,
+        /// Atomics among them, modulo 32.
+        pub atomics: Bits<5>,
+        /// The peer was told to send again from the next request on.
+        pub gap_told: Bit,
+        /// A request was refused, or receives were recalled: there is no next one.
+        pub failed: Bit,
+        /// It was told that no more receives of an SRQ come back.
+        pub last_told: Bit,
+    }
+}

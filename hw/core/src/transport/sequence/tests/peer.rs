@@ -1,0 +1,219 @@
+//! A peer that mostly keeps the rules.
+
+use std::collections::BTreeMap;
+
+use rust_hdl::prelude::Bits;
+use stroma_abi::wire::opcode::{self, TABLE};
+use stroma_abi::wire::{Opcode, Role, Transport};
+use stroma_verilate::SplitMix64;
+
+use crate::host::work::QpChange;
+use crate::testing::noise;
+use crate::transport::records::{Arrival, Occasion};
+use crate::transport::sequence::model::{Message, Responder, mtu};
+use crate::transport::sequence::rig::{QPS, Rig, SRQ, World};
+
+/// What a queue pair was made with.
+#[derive(Clone, Copy)]
+struct Settings {
+    path_mtu: u64,
+    rights: u64,
+    receive_psn: u64,
+    reads_in: u64,
+    has_srq: bool,
+}
+
+/// It follows the model, so that it knows what comes next, unless the world moves meanwhile.
+pub(super) struct Peer {
+    pub(super) rng: SplitMix64,
+    settings: BTreeMap<u64, Settings>,
+    model: Responder,
+    world: World,
+}
+
+pub(super) fn code(op: Opcode) -> Bits<8> {
+    u64::from(op.code).into()
+}
+
+/// Every request of a reliable connection.
+pub(super) fn requests() -> Vec<Opcode> {
+    let is_request = |op: &&Opcode| op.transport == Transport::Rc && op.role == Role::Request;
+    TABLE.iter().filter(is_request).copied().collect()
+}
+
+impl Peer {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut rng = SplitMix64::new(seed);
+        let settings = |qpn: u64| {
+            let path_mtu = 1 + (qpn + seed) % 5;
+            // Near the end, so that the numbers wrap.
+            let receive_psn = if qpn == 0 { rng.below(1 << 24) } else { (1 << 24) - rng.below(20) - 1 };
+            let rights = if qpn == 3 { rng.below(32) } else { 31 };
+            let reads_in = [3, 16, 1, 6][usize::try_from(qpn).expect("small")];
+            (qpn, Settings { path_mtu, rights, receive_psn, reads_in, has_srq: qpn % 2 == 1 })
+        };
+        let settings = (0..1 << QPS).map(settings).collect();
+        Self { rng, settings, model: Responder::default(), world: World::default() }
+    }
+
+    /// Learns how things are.
+    pub(super) fn listen(&mut self, rig: &Rig) {
+        self.model = rig.model.clone();
+        self.world = rig.world.clone();
+    }
+
+    fn length(&mut self, mtu: u64) -> u64 {
+        match self.rng.below(8) {
+            0 => 0,
+            1 => mtu,
+            2 => 1 + self.rng.below(mtu),
+            3 => mtu * (1 + self.rng.below(4)),
+            4 => 1 << 31,
+            _ => 1 + self.rng.below(mtu * 6),
+        }
+    }
+
+    fn one_of(&mut self, codes: [Opcode; 2]) -> Bits<8> {
+        code(codes[usize::from(self.rng.below(2) == 0)])
+    }
+
+    /// Of the queue pair, and otherwise noise.
+    fn blank(&mut self, qpn: u64) -> Arrival {
+        let settings = self.settings[&qpn];
+        Arrival {
+            occasion: (Occasion::Packet as u64).into(),
+            qpn: qpn.into(),
+            path_mtu: settings.path_mtu.into(),
+            rights: settings.rights.into(),
+            receive_psn: settings.receive_psn.into(),
+            reads_in: settings.reads_in.into(),
+            has_srq: settings.has_srq,
+            srq: SRQ.into(),
+            psn: settings.receive_psn.into(),
+            payload_len: 0_u64.into(),
+            ..noise(&mut self.rng)
+        }
+    }
+
+    /// The request that keeps all rules.
+    fn good(&mut self, qpn: u64) -> Arrival {
+        let mut arrival = self.blank(qpn);
+        let mtu = u64::from(mtu(&arrival));
+        let view = self.world.view(&arrival);
+        let connection = self.model.connections.get(&qpn);
+        let (mut message, mut open) = (None, 0);
+        if let Some(connection) = connection {
+            arrival.psn = u64::from(connection.expected.value()).into();
+            message = connection.message;
+            open = u64::from(connection.resources.wrapping_sub(view.answered) % 32);
+        }
+        let has_room = open < self.settings[&qpn].reads_in;
+        match message {
+            Some(Message::Send { received, .. }) => {
+                if self.rng.below(2) == 0 || u64::from(received) > mtu * 6 {
+                    arrival.op = self.one_of([opcode::RC_SEND_LAST, opcode::RC_SEND_LAST_IMM]);
+                    arrival.payload_len = (1 + self.rng.below(mtu)).into();
+                } else {
+                    (arrival.op, arrival.payload_len) = (code(opcode::RC_SEND_MIDDLE), mtu.into());
+                }
+            }
+            Some(Message::Write { left, .. }) => {
+                let left = u64::from(left);
+                arrival.op = code(opcode::RC_WRITE_MIDDLE);
+                // A message without end would let nothing else come.
+                if left <= mtu {
+                    arrival.op = self.one_of([opcode::RC_WRITE_LAST, opcode::RC_WRITE_LAST_IMM]);
+                }
+                arrival.payload_len = left.min(mtu).into();
+            }
+            None => self.begin(&mut arrival, mtu, has_room),
+        }
+        arrival
+    }
+
+    /// A new message.
+    fn begin(&mut self, arrival: &mut Arrival, mtu: u64, has_room: bool) {
+        let length = self.length(mtu);
+        match self.rng.below(10) {
+            0 | 1 if has_room => {
+                arrival.op = code(opcode::RC_READ_REQUEST);
+                arrival.len = length.into();
+            }
+            2 | 3 if has_room => {
+                arrival.op = self.one_of([opcode::RC_CMP_SWAP, opcode::RC_FETCH_ADD]);
+                arrival.va = arrival.va & Bits::<64>::from(!7_u64);
+            }
+            4..7 => {
+                let codes = [opcode::RC_WRITE_ONLY, opcode::RC_WRITE_ONLY_IMM];
+                let length = length.min(mtu * 6);
+                arrival.op = if length > mtu { code(opcode::RC_WRITE_FIRST) } else { self.one_of(codes) };
+                (arrival.len, arrival.payload_len) = (length.into(), length.min(mtu).into());
+            }
+            _ => {
+                let codes = [opcode::RC_SEND_ONLY, opcode::RC_SEND_ONLY_IMM];
+                arrival.op = if length > mtu { code(opcode::RC_SEND_FIRST) } else { self.one_of(codes) };
+                arrival.payload_len = length.min(mtu).into();
+            }
+        }
+    }
+
+    fn recall(&mut self, qpn: u64) -> Arrival {
+        Arrival {
+            occasion: (Occasion::Recall as u64).into(),
+            op: 0_u64.into(),
+            solicited: false,
+            imm: 0_u64.into(),
+            psn: 0_u64.into(),
+            ..self.blank(qpn)
+        }
+    }
+
+    /// A request that differs from the good one in something, or in nothing. One in `rarely` breaks a rule.
+    pub(super) fn request(&mut self, rarely: u64) -> Arrival {
+        let qpn = self.rng.below(1 << QPS);
+        let mut arrival = self.good(qpn);
+        match self.rng.below(10) {
+            0 => arrival.psn = arrival.psn - (1 + self.rng.below(12)),
+            1 => arrival.psn = arrival.psn + (1 + self.rng.below(3)),
+            2 => {
+                arrival.psn = arrival.psn - self.rng.below(12);
+                arrival.len = self.rng.below(u64::from(mtu(&arrival)) * 10).into();
+                arrival.op = self.one_of([opcode::RC_READ_REQUEST, opcode::RC_FETCH_ADD]);
+                arrival.payload_len = 0_u64.into();
+            }
+            _ => {}
+        }
+        if self.rng.below(rarely) == 0 {
+            match self.rng.below(7) {
+                0 => arrival.payload_len = arrival.payload_len + 1,
+                1 => {
+                    let requests = requests();
+                    let at = self.rng.below(requests.len() as u64);
+                    arrival.op = code(requests[usize::try_from(at).expect("small")]);
+                }
+                2 => arrival.rights = self.rng.below(32).into(),
+                3 => arrival.len = (0x8000_0001 + self.rng.below(0x7fff_ffff)).into(),
+                4 => arrival.reads_in = self.rng.below(2).into(),
+                5 => arrival = self.recall(qpn),
+                _ => arrival.psn = noise(&mut self.rng),
+            }
+        }
+        let has_failed = self.model.connections.get(&qpn).is_some_and(|connection| connection.failed);
+        if has_failed && self.rng.below(2) == 0 {
+            arrival = self.recall(qpn);
+        }
+        let outcome = self.model.arrive(&arrival, &self.world.view(&arrival));
+        if outcome.takes {
+            self.world.take(&arrival);
+        }
+        arrival
+    }
+
+    /// The queue pairs that have failed begin again.
+    pub(super) fn revive(&mut self) -> Vec<QpChange> {
+        let failed = self.model.connections.iter().filter(|(_, connection)| connection.failed);
+        failed
+            .map(|(qpn, _)| QpChange { qpn: (*qpn).into(), resets: true, stops: false, ends: false })
+            .collect()
+    }
+}

@@ -1,0 +1,151 @@
+//! The simulated card behind its driver, as one end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use stroma_abi::{Psn, Qpn};
+use stroma_sim::Shared;
+use stroma_tests::pair::{End, address, pattern};
+use stroma_verbs::{Connection, QueuePair, Sge, Status};
+
+use crate::cases::Operation;
+use crate::party::{AREA, Completed, Offer, Party, Request};
+
+/// Where the card and the guest are found: the numbers of `stroma_tests::pair::address`.
+pub(crate) const CARD: usize = 0;
+pub(crate) const GUEST: usize = 1;
+
+/// PSN of the card's first request: the 24 bits run over within a few packets.
+const FIRST_PSN: u32 = 0xff_fffc;
+/// Code of the wait for an answer, 2.1 s: the guest's processor is emulated, on a machine that has other things to do.
+const TIMEOUT: u8 = 19;
+/// How long a completion may take on the wall clock.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Cycles between two looks for a completion.
+const LOOK_CYCLES: u64 = 1000;
+/// Cycles after which writes that the card has handed over are visible to the processor: its host takes 450 ns.
+const VISIBLE_CYCLES: u64 = 500;
+/// Units of a send queue.
+const UNITS: usize = 64;
+
+/// A card, and a connection.
+pub(crate) struct CardEnd {
+    pub(crate) end: End,
+    shared: Arc<Shared>,
+    connection: Option<(QueuePair, Option<Offer>)>,
+}
+
+impl CardEnd {
+    /// Opens the first card of a world.
+    pub(crate) fn open(shared: &Arc<Shared>) -> Self {
+        Self { end: End::open(shared, CARD, 4 * UNITS), shared: Arc::clone(shared), connection: None }
+    }
+
+    fn run(&self, cycles: u64) {
+        self.shared.world().run(cycles);
+    }
+
+    fn connected(&self) -> Result<(&QueuePair, &Offer)> {
+        let connection = self.connection.as_ref().and_then(|(pair, far)| Some((pair, far.as_ref()?)));
+        connection.context("the card's queue pair is not connected")
+    }
+
+    /// Part of the memory; a request without bytes has none.
+    fn piece(&self, offset: usize, bytes: usize) -> Option<Sge> {
+        (bytes > 0).then(|| self.end.piece(offset, bytes))
+    }
+}
+
+impl Party for CardEnd {
+    fn offer(&mut self) -> Result<Offer> {
+        ensure!(self.end.memory.len() >= AREA, "the card's end has {} bytes", self.end.memory.len());
+        self.connection = None;
+        let pair = self.end.queue_pair(UNITS);
+        let offer = Offer {
+            number: pair.number(),
+            psn: FIRST_PSN,
+            base: self.end.at(0),
+            key: self.end.memory.rkey(),
+        };
+        self.connection = Some((pair, None));
+        Ok(offer)
+    }
+
+    fn connect(&mut self, far: &Offer, mtu: usize) -> Result<()> {
+        let (pair, known) = self.connection.as_mut().context("the card has no queue pair")?;
+        // The guest's MAC address is known here and the card's there; the driver will ask and answer ARP itself one day.
+        let mut connection =
+            Connection::new(address(GUEST), Qpn::new(far.number), Psn::new(FIRST_PSN), Psn::new(far.psn));
+        connection.path_mtu = u8::try_from(mtu.ilog2() - 7).context("a path MTU")?;
+        connection.timeout = TIMEOUT;
+        pair.connect(&connection)?;
+        *known = Some(*far);
+        Ok(())
+    }
+
+    fn fill(&mut self, offset: usize, bytes: usize, seed: u64) -> Result<()> {
+        self.end.put(offset, &pattern(seed, bytes));
+        Ok(())
+    }
+
+    fn check(&mut self, offset: usize, bytes: usize, seed: u64) -> Result<()> {
+        self.run(VISIBLE_CYCLES);
+        let (found, expected) = (self.end.bytes(offset, bytes), pattern(seed, bytes));
+        let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+        if let Some(at) = differs {
+            bail!("byte {at} of {bytes}: {:#04x}, expected {:#04x}", found[at], expected[at]);
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, offset: usize) -> Result<u64> {
+        self.run(VISIBLE_CYCLES);
+        Ok(u64::from_le_bytes(self.end.bytes(offset, 8).try_into().expect("eight bytes")))
+    }
+
+    fn post(&mut self, request: &Request) -> Result<()> {
+        let (pair, far) = self.connected()?;
+        let piece = self.piece(request.local, request.bytes);
+        let (remote, key) = (far.base + request.remote as u64, far.key);
+        let [one, other] = request.operands;
+        let word = |piece: Option<Sge>| piece.context("an atomic brings eight bytes");
+        let immediate = |data: u64| u32::try_from(data).context("immediate data have 32 bits");
+        let batch = pair.start().signaled();
+        let batch = match request.operation {
+            Operation::Write => batch.write(piece.as_slice(), remote, key),
+            Operation::Read => batch.read(piece.as_slice(), remote, key),
+            Operation::Send => batch.send(piece.as_slice()),
+            Operation::SendImmediate => batch.send_imm(piece.as_slice(), immediate(one)?),
+            Operation::FetchAdd => batch.fetch_add(word(piece)?, remote, key, one),
+            Operation::CompareSwap => batch.compare_swap(word(piece)?, remote, key, one, other),
+        };
+        Ok(batch.post()?)
+    }
+
+    fn receive(&mut self, offset: usize, bytes: usize) -> Result<()> {
+        let (pair, _) = self.connected()?;
+        Ok(pair.receives()?.receive(0, self.piece(offset, bytes).as_slice()).post()?)
+    }
+
+    fn take(&mut self) -> Result<Completed> {
+        let started = Instant::now();
+        loop {
+            if let Some(found) = self.end.poll() {
+                ensure!(
+                    found.status == Status::Success,
+                    "the card completes {:?} with {:?}, vendor code {}",
+                    found.op,
+                    found.status,
+                    found.vendor
+                );
+                return Ok(Completed {
+                    bytes: found.length as usize,
+                    immediate: found.immediate.unwrap_or(0),
+                });
+            }
+            ensure!(started.elapsed() < PATIENCE, "the card has no completion after {PATIENCE:?}");
+            self.run(LOOK_CYCLES);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+/* Device, memory and queue pair: what has to be there before the first request. */
+#include "guest.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+#define PORT 1
+#define DEPTH 64
+/* READs and atomics in flight, each way; the card takes as many. */
+#define READS 16
+#define RETRIES 7
+/* 0.64 ms. */
+#define RNR_TIMER 12
+
+int failed(char *answer, const char *operation, int reason)
+{
+    snprintf(answer, ANSWER, "failed %s: %s", operation, strerror(reason));
+    return -1;
+}
+
+/* The GID of an IPv4 address is ::ffff:a.b.c.d, as RoCE version 2. */
+static int gid_of(const char *address, union ibv_gid *gid)
+{
+    char text[64];
+    snprintf(text, sizeof text, "::ffff:%s", address);
+    return inet_pton(AF_INET6, text, gid->raw) == 1 ? 0 : EINVAL;
+}
+
+static int find_gid(struct end *end, const char *address)
+{
+    union ibv_gid wanted;
+    if (gid_of(address, &wanted) != 0)
+        return EINVAL;
+    struct ibv_gid_entry entry;
+    for (uint32_t index = 0; index < 32; index++) {
+        if (ibv_query_gid_ex(end->context, PORT, index, &entry, 0) == 0 && entry.gid_type == IBV_GID_TYPE_ROCE_V2
+            && memcmp(&entry.gid, &wanted, sizeof wanted) == 0) {
+            end->gid_index = (uint8_t)index;
+            return 0;
+        }
+    }
+    return ENOENT;
+}
+
+int end_open(struct end *end, const char *address, char *answer)
+{
+    int count = 0;
+    struct ibv_device **devices = ibv_get_device_list(&count);
+    if (devices == NULL || count == 0)
+        return failed(answer, "ibv_get_device_list", ENODEV);
+    end->context = ibv_open_device(devices[0]);
+    ibv_free_device_list(devices);
+    if (end->context == NULL)
+        return failed(answer, "ibv_open_device", errno);
+    int reason = find_gid(end, address);
+    if (reason != 0)
+        return failed(answer, "GID of the guest's address", reason);
+    if ((end->domain = ibv_alloc_pd(end->context)) == NULL)
+        return failed(answer, "ibv_alloc_pd", errno);
+    if ((end->completions = ibv_create_cq(end->context, 2 * DEPTH, NULL, NULL, 0)) == NULL)
+        return failed(answer, "ibv_create_cq", errno);
+    if ((reason = posix_memalign((void **)&end->memory, 4096, AREA)) != 0)
+        return failed(answer, "posix_memalign", reason);
+    memset(end->memory, 0, AREA);
+    if ((end->region = ibv_reg_mr(end->domain, end->memory, AREA, RIGHTS)) == NULL)
+        return failed(answer, "ibv_reg_mr", errno);
+    return 0;
+}
+
+int end_create(struct end *end, char *answer)
+{
+    if (end->queue_pair != NULL && ibv_destroy_qp(end->queue_pair) != 0)
+        return failed(answer, "ibv_destroy_qp", errno);
+    struct ibv_qp_init_attr wanted = {
+        .send_cq = end->completions,
+        .recv_cq = end->completions,
+        .cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1 },
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 1,
+    };
+    if ((end->queue_pair = ibv_create_qp(end->domain, &wanted)) == NULL)
+        return failed(answer, "ibv_create_qp", errno);
+    struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .pkey_index = 0, .port_num = PORT, .qp_access_flags = RIGHTS };
+    int reason = ibv_modify_qp(end->queue_pair, &init,
+                               IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    if (reason != 0)
+        return failed(answer, "ibv_modify_qp to INIT", reason);
+    snprintf(answer, ANSWER, "created %u %" PRIu64 " %u", end->queue_pair->qp_num, (uint64_t)(uintptr_t)end->memory,
+             end->region->rkey);
+    return 0;
+}
+
+/* Path MTU by its size in bytes. */
+static enum ibv_mtu mtu_of(unsigned bytes)
+{
+    enum ibv_mtu mtu = IBV_MTU_256;
+    while (bytes > 256 && mtu < IBV_MTU_4096) {
+        bytes /= 2;
+        mtu++;
+    }
+    return mtu;
+}
+
+int end_connect(struct end *end, const char *arguments, char *answer)
+{
+    unsigned peer, send_psn, receive_psn, mtu, timeout;
+    char address[48];
+    union ibv_gid gid;
+    if (end->queue_pair == NULL
+        || sscanf(arguments, "%u %u %u %u %u %47s", &peer, &send_psn, &receive_psn, &mtu, &timeout, address) != 6
+        || gid_of(address, &gid) != 0)
+        return failed(answer, "connect", EINVAL);
+    struct ibv_qp_attr receive = {
+        .qp_state = IBV_QPS_RTR,
+        .path_mtu = mtu_of(mtu),
+        .dest_qp_num = peer,
+        .rq_psn = receive_psn,
+        .max_dest_rd_atomic = READS,
+        .min_rnr_timer = RNR_TIMER,
+        .ah_attr = { .is_global = 1, .port_num = PORT,
+                     .grh = { .dgid = gid, .sgid_index = end->gid_index, .hop_limit = 64 } },
+    };
+    int reason = ibv_modify_qp(end->queue_pair, &receive,
+                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN
+                                   | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (reason != 0)
+        return failed(answer, "ibv_modify_qp to RTR", reason);
+    struct ibv_qp_attr send = {
+        .qp_state = IBV_QPS_RTS,
+        .sq_psn = send_psn,
+        .timeout = (uint8_t)timeout,
+        .retry_cnt = RETRIES,
+        .rnr_retry = RETRIES,
+        .max_rd_atomic = READS,
+    };
+    reason = ibv_modify_qp(end->queue_pair, &send,
+                           IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY
+                               | IBV_QP_MAX_QP_RD_ATOMIC);
+    if (reason != 0)
+        return failed(answer, "ibv_modify_qp to RTS", reason);
+    snprintf(answer, ANSWER, "connected");
+    return 0;
+}

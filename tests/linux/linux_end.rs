@@ -1,0 +1,113 @@
+//! Linux as one end: orders to the guest, and a world that goes on until it answers.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use stroma_sim::Shared;
+use stroma_tests::pair::address;
+
+use crate::card::CARD;
+use crate::guest::Guest;
+use crate::party::{Completed, Offer, Party, Request};
+
+/// PSN of the guest's first request: past the half of all PSNs within a few packets.
+const FIRST_PSN: u32 = 0x7f_fffc;
+/// Code of its wait for an answer, 4.3 s: the card is simulated, thousands of times slower than it will be.
+const TIMEOUT: u32 = 20;
+/// How long an answer may take on the wall clock: longer than the guest itself waits for a completion.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Cycles between two looks at the guest's line.
+const LOOK_CYCLES: u64 = 5000;
+
+/// The guest, and the world at the other end of its wire.
+pub(crate) struct LinuxEnd<'a> {
+    guest: &'a mut Guest,
+    shared: &'a Shared,
+    far: Option<Offer>,
+}
+
+impl<'a> LinuxEnd<'a> {
+    pub(crate) fn new(guest: &'a mut Guest, shared: &'a Shared) -> Self {
+        Self { guest, shared, far: None }
+    }
+
+    /// Gives an order and lets time pass until it is carried out.
+    fn ask(&mut self, order: &str) -> Result<String> {
+        let started = Instant::now();
+        self.guest.order(order)?;
+        loop {
+            if let Some(answer) = self.guest.answer().with_context(|| format!("order: {order}"))? {
+                return Ok(answer);
+            }
+            ensure!(started.elapsed() < PATIENCE, "no answer to `{order}` after {PATIENCE:?}");
+            self.shared.world().run(LOOK_CYCLES);
+        }
+    }
+
+    /// As many numbers as are behind the word.
+    fn numbers<const COUNT: usize>(&mut self, order: &str, word: &str) -> Result<[u64; COUNT]> {
+        let answer = self.ask(order)?;
+        let rest = answer.strip_prefix(word).with_context(|| format!("`{order}`: {answer}"))?;
+        let numbers: Result<Vec<u64>, _> = rest.split_whitespace().map(str::parse).collect();
+        let numbers = numbers.with_context(|| format!("`{order}`: {answer}"))?;
+        numbers.try_into().map_err(|_| anyhow::anyhow!("`{order}`: {answer}"))
+    }
+
+    fn obey(&mut self, order: &str, expected: &str) -> Result<()> {
+        let [] = self.numbers(order, expected)?;
+        Ok(())
+    }
+}
+
+impl Party for LinuxEnd<'_> {
+    fn offer(&mut self) -> Result<Offer> {
+        let [number, base, key] = self.numbers("create", "created")?;
+        let small = |value: u64| u32::try_from(value).with_context(|| format!("{value} in 32 bits"));
+        Ok(Offer { number: small(number)?, psn: FIRST_PSN, base, key: small(key)? })
+    }
+
+    fn connect(&mut self, far: &Offer, mtu: usize) -> Result<()> {
+        let ip = address(CARD).ip;
+        let order = format!("connect {} {FIRST_PSN} {} {mtu} {TIMEOUT} {ip}", far.number, far.psn);
+        self.far = Some(*far);
+        self.obey(&order, "connected")
+    }
+
+    fn fill(&mut self, offset: usize, bytes: usize, seed: u64) -> Result<()> {
+        self.obey(&format!("fill {offset} {bytes} {seed}"), "filled")
+    }
+
+    fn check(&mut self, offset: usize, bytes: usize, seed: u64) -> Result<()> {
+        self.obey(&format!("check {offset} {bytes} {seed}"), "good")
+    }
+
+    fn word(&mut self, offset: usize) -> Result<u64> {
+        Ok(self.numbers::<1>(&format!("word {offset}"), "word")?[0])
+    }
+
+    fn post(&mut self, request: &Request) -> Result<()> {
+        use crate::cases::Operation::{CompareSwap, FetchAdd, Read, Send, SendImmediate, Write};
+        let Some(far) = self.far else { bail!("the guest's queue pair is not connected") };
+        let Request { operation, local, bytes, remote, operands: [one, other] } = *request;
+        let remote = format!("{} {}", far.base + remote as u64, far.key);
+        let rest = match operation {
+            Write | Read => remote,
+            Send => String::new(),
+            SendImmediate => one.to_string(),
+            FetchAdd => format!("{remote} {one}"),
+            CompareSwap => format!("{remote} {one} {other}"),
+        };
+        self.obey(&format!("{} {local} {bytes} {rest}", operation.order()), "posted")
+    }
+
+    fn receive(&mut self, offset: usize, bytes: usize) -> Result<()> {
+        self.obey(&format!("receive {offset} {bytes}"), "posted")
+    }
+
+    fn take(&mut self) -> Result<Completed> {
+        let [status, opcode, bytes, immediate] = self.numbers("take", "completed")?;
+        ensure!(status == 0, "Linux completes op-code {opcode} with status {status} of ibv_wc_status");
+        let immediate = u32::try_from(immediate).context("immediate data have 32 bits")?;
+        Ok(Completed { bytes: usize::try_from(bytes)?, immediate })
+    }
+}

@@ -1,0 +1,103 @@
+//! `linux`: a simulated card and a Linux guest on one wire.
+
+mod archive;
+pub(crate) mod kernel;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use crate::{process, unpack, workspace};
+use archive::Archive;
+
+/// The guest's own program and script.
+const SOURCES: &str = "tests/linux/guest";
+/// Folders of Debian's libraries for this processor.
+const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"];
+/// libibverbs, the one provider the guest needs, and what they ask for; static, for the guest has no loader.
+const LINKED: [&str; 6] = ["ibverbs", "rxe-rdmav34", "ibverbs", "nl-route-3", "nl-3", "pthread"];
+
+/// What is tried with Linux, by its rung on the ladder of proofs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Rung {
+    /// The card's wire ends at a guest's Soft-RoCE.
+    #[value(name = "4")]
+    Wire,
+}
+
+/// Makes the guest and runs the story.
+pub(crate) fn run(rung: Rung) -> Result<()> {
+    match rung {
+        Rung::Wire => wire(),
+    }
+}
+
+fn wire() -> Result<()> {
+    let (out, tools) = (workspace::target().join("linux"), unpack::folder());
+    fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
+    let program = out.join("guest");
+    process::quietly_or_fail("compile the guest's program", compiler(&program)?)
+        .context("next step: repair tests/linux/guest")?;
+    let initrd = out.join("initrd.cpio");
+    fs::write(&initrd, first_files(&tools, &program)?)
+        .with_context(|| format!("write {}", initrd.display()))?;
+
+    println!("  building the simulated cards ...");
+    let mut story = Command::new("cargo");
+    story.args(["run", "--quiet", "--package", "stroma-tests", "--bin", "linux", "--"]);
+    story.arg("--emulator").arg(unpack::emulator()).arg("--kernel").arg(kernel::vmlinux(&tools));
+    story.arg("--initrd").arg(&initrd).arg("--out").arg(&out).current_dir(workspace::root());
+    process::aloud(story).context(
+        "next step: the story is tests/linux; what was on the wire: tshark -V -r target/linux/10g.pcapng",
+    )
+}
+
+/// Compiles the guest's program with the unpacked headers and libraries.
+fn compiler(program: &Path) -> Result<Command> {
+    let root = unpack::root();
+    let mut command = Command::new("cc");
+    command.args(["-static", "-O1", "-Wall", "-Wextra", "-Werror", "-DRDMA_STATIC_PROVIDERS=rxe"]);
+    command.arg("-I").arg(root.join("usr/include")).arg("-o").arg(program).args(sources()?);
+    for folder in LIBRARIES {
+        command.arg("-L").arg(root.join(folder));
+    }
+    // Names are never looked up in the guest, so what the linker says of static programs that do is beside the point.
+    command.args(LINKED.map(|name| format!("-l{name}"))).arg("-Wl,--no-warnings");
+    Ok(command)
+}
+
+fn sources() -> Result<Vec<PathBuf>> {
+    workspace::files(&workspace::root().join(SOURCES), "c")
+}
+
+/// The guest's file system: busybox, the program, the modules, the script that is run first.
+fn first_files(tools: &Path, program: &Path) -> Result<Vec<u8>> {
+    let read = |path: &Path| fs::read(path).with_context(|| format!("read {}", path.display()));
+    let mut archive = Archive::new(&["bin", "dev", "modules", "proc", "sys"]);
+    archive.program("init", &read(&workspace::root().join(SOURCES).join("init"))?);
+    archive.program("bin/busybox", &read(&tools.join("root/bin/busybox"))?);
+    archive.program("bin/guest", &read(program)?);
+    let modules = kernel::modules(tools);
+    let order = read(&modules.join("order"))?;
+    for name in String::from_utf8_lossy(&order).lines() {
+        archive.file(&format!("modules/{name}"), &read(&modules.join(name))?);
+    }
+    archive.file("modules/order", &order);
+    Ok(archive.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guest_has_sources_and_a_first_script() {
+        let names: Vec<_> = sources().unwrap().iter().map(|path| workspace::shown(path)).collect();
+        assert!(names.contains(&format!("{SOURCES}/main.c")), "{names:?}");
+        let script = fs::read_to_string(workspace::root().join(SOURCES).join("init")).unwrap();
+        assert!(script.starts_with("#!/bin/busybox sh\n"));
+    }
+}
