@@ -5,14 +5,15 @@
 //!    ▲      ▲ ▲ └ Sent ─────────┐              Fetch ─ TxPacket, payload ─ Template ─ Head, payload
 //! progress  │ └ Rewind ────┐    │   TxStep ────┘
 //!           │              │    ▼   │
-//!  Head ─ Lookup ─ Arrival ─ Complete │  ┌───── Task ─────┐
-//!    ▲        └─── Arrival ─ Sequence ── Errand ─ Place ─ Respond
-//!  Nudge: Timers, Admit, Fetch                     └ payload to memory, completions
+//!  Head ─ Lookup ─ Arrival ─ Complete │  ┌──────── Task ────────┐
+//!    ▲        └─── Arrival ─ Sequence ── Errand ─ Scatter ─ Place ┴ Respond
+//!    │                  Stock ─┘                   lists     │ └ Operation ─ Atomics ─ Task
+//!  Nudge: Timers, Admit, Fetch, Receives                     └ payload to memory, completions
 //! ```
 
 /// Stages that a packet passes, and the cycles each takes for a small one when they come in a row, as their contracts say and
 /// their tests pin: a WRITE of one entry out, or the same in, with its acknowledgement.
-pub const STAGES: [(&str, u64); 12] = [
+pub const STAGES: [(&str, u64); 13] = [
     ("Send, an operation", 3),
     ("Parse, a unit", 2),
     ("Check, one entry", 4),
@@ -23,6 +24,7 @@ pub const STAGES: [(&str, u64); 12] = [
     ("Lookup", 3),
     ("Sequence", 3),
     ("Complete", 5),
+    ("Scatter, without a list", 1),
     ("Place", 1),
     ("Respond, with its task", 6),
 ];
