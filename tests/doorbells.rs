@@ -220,9 +220,13 @@ fn states(profile: Profile) {
     rig.doorbell(&queue);
     rig.settle();
     assert_eq!((rig.poll(&mut completions), rig.count(&counters::BAD_DOORBELLS)), (None, 1));
-    for state in [QueuePairState::Init, QueuePairState::ReadyToReceive, QueuePairState::ReadyToSend] {
+    for (state, refused) in [(QueuePairState::Init, 2), (QueuePairState::ReadyToReceive, 3)] {
         rig.state(5, state);
+        rig.doorbell(&queue);
+        rig.settle();
+        assert_eq!((rig.poll(&mut completions), rig.count(&counters::BAD_DOORBELLS)), (None, refused));
     }
+    rig.state(5, QueuePairState::ReadyToSend);
     queue.producer = 0;
     nops(&mut queue, 2);
     rig.doorbell(&queue);

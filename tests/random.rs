@@ -54,6 +54,17 @@ fn on_a_bad_wire_all_arrives_100g_second_seed() {
     bad(Profile::HundredGig, 6);
 }
 
+/// A quarter of all frames is lost.
+#[test]
+fn on_the_worst_wire_all_arrives_10g() {
+    let outcome = run(Profile::TenGig, Far::Golden, 9, 60, 25);
+    let [there, back] = outcome.lines;
+    for line in [there, back] {
+        assert!(line.lost * 5 > line.departed, "{outcome:?}");
+    }
+    assert!(outcome.timeouts > 10 && outcome.retransmitted > 100, "{outcome:?}");
+}
+
 #[test]
 fn two_cards_on_a_bad_wire_10g() {
     let outcome = run(Profile::TenGig, Far::Card, 7, OPERATIONS, 1);

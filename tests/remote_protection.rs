@@ -162,6 +162,34 @@ fn a_long_write_whose_end_is_out_of_bounds_moves_nothing_of_its_beginning() {
     }
 }
 
+/// As a switch delivers it that does not know yet where the other station is.
+#[test]
+fn a_frame_for_another_station_is_counted_and_nothing_else_and_one_for_all_is_taken() {
+    for profile in Profile::ALL {
+        let pair = Pair::new(profile);
+        let [near, far] = &pair.ends;
+        near.put(0, &pattern(1, LEN));
+        let mut other = far.address.mac;
+        other[5] ^= 0x40;
+        for (mac, status, unwanted) in [(other, Status::RetryExceeded, 3), ([0xff; 6], Status::Success, 0)] {
+            let [sender, _receiver] = pair.connect_with(256, |end, connection| {
+                connection.timeout = 2;
+                connection.retry = 2;
+                if end == 0 {
+                    connection.address.mac = mac;
+                }
+            });
+            let before = far.count(&counters::RX_UNWANTED);
+            let batch = sender.start().signaled();
+            batch.write(&[near.piece(0, LEN)], far.at(0), far.memory.rkey()).post().unwrap();
+            assert_eq!(near.complete().status, status, "{profile:?}");
+            assert_eq!(far.count(&counters::RX_UNWANTED) - before, unwanted, "{profile:?}");
+            let expected = if status == Status::Success { pattern(1, LEN) } else { vec![0; LEN] };
+            assert!(far.bytes(0, LEN) == expected, "{profile:?}");
+        }
+    }
+}
+
 #[test]
 fn local_keys_are_checked_before_anything_is_sent() {
     for profile in Profile::ALL {

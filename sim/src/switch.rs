@@ -99,8 +99,7 @@ impl Switch {
             self.refused.bad += 1;
             return;
         };
-        let is_group = |mac: Mac| mac.0[0] & 1 == 1;
-        if !is_group(source) {
+        if !source.is_group() {
             self.places.insert(source, from);
         }
         if destination.0[..5] == NEIGHBOURS && destination.0[5] < 0x10 {
@@ -111,7 +110,7 @@ impl Switch {
             }
             return;
         }
-        match self.places.get(&destination).filter(|_| !is_group(destination)) {
+        match self.places.get(&destination).filter(|_| !destination.is_group()) {
             Some(place) if *place == from => self.refused.local += 1,
             Some(place) => self.ports[*place].line.push(now, now, bytes, false),
             None => {

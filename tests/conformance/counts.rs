@@ -12,6 +12,7 @@ pub(crate) struct Counts {
     pub(crate) again: u64,
     pub(crate) timeouts: u64,
     pub(crate) naks: u64,
+    pub(crate) rnr: u64,
     pub(crate) duplicates: u64,
     pub(crate) icrc: u64,
     pub(crate) fcs: u64,
@@ -20,7 +21,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     pub(crate) const NONE: Self =
-        Self { again: 0, timeouts: 0, naks: 0, duplicates: 0, icrc: 0, fcs: 0, cnps: 0 };
+        Self { again: 0, timeouts: 0, naks: 0, rnr: 0, duplicates: 0, icrc: 0, fcs: 0, cnps: 0 };
 
     /// What the cards have counted so far.
     pub(crate) fn of(pair: &Pair) -> Self {
@@ -37,6 +38,7 @@ impl Counts {
             again: near.count(&counters::RETRANSMITTED),
             timeouts: near.count(&counters::TIMEOUTS),
             naks: far.count(&counters::NAKS),
+            rnr: far.count(&counters::RNR_NAKS),
             duplicates: far.count(&counters::DUPLICATES),
             icrc,
             fcs,
@@ -53,6 +55,7 @@ impl Sub for Counts {
             again: self.again - before.again,
             timeouts: self.timeouts - before.timeouts,
             naks: self.naks - before.naks,
+            rnr: self.rnr - before.rnr,
             duplicates: self.duplicates - before.duplicates,
             icrc: self.icrc - before.icrc,
             fcs: self.fcs - before.fcs,

@@ -1,19 +1,23 @@
 //! What a connection makes of a wire on which exactly this goes wrong: a table of cases, each a row.
 //!
 //! A row is a sentence, the operations that are posted together, what the [script](stroma_sim::link::script) of either line
-//! does to their packets, and what has to come of it: how they complete, and how often anything was sent again, refused,
-//! repeated or noticed as broken. Counters that a row does not name do not move. Rows for other operations go into a table
-//! beside these; what such an operation does is said once, in [`operation`].
+//! does to their packets, when there are receives, and what has to come of it: how requests and receives complete, and how often
+//! anything was sent again, refused, repeated or noticed as broken. Counters that a row does not name do not move. Rows for
+//! other operations go into a table beside these; what such an operation does is said once, in [`operation`].
 //!
 //! Of every case besides: memory is right when a request completes, and nothing that comes late touches it again; each request
-//! completes once, in order; and the connection carries on, with the next case, if it did not end.
+//! and each receive completes once, in order; and the connection carries on, with the next case, if it did not end.
 
+mod atomics;
 mod case;
+mod connection;
 mod counts;
 mod endings;
+mod not_ready;
 mod operation;
 mod reads;
 mod run;
+mod sends;
 mod writes;
 
 use case::{Case, case};
@@ -21,7 +25,8 @@ use operation::Operation::Write;
 use run::Stage;
 use stroma_top::Profile;
 
-const TABLES: [&[Case]; 3] = [writes::CASES, reads::CASES, endings::CASES];
+const TABLES: [&[Case]; 6] =
+    [writes::CASES, reads::CASES, sends::CASES, not_ready::CASES, atomics::CASES, endings::CASES];
 
 fn all_cases(profile: Profile) {
     let mut stage = Stage::new(profile);
@@ -62,5 +67,5 @@ fn every_case_has_a_name_of_its_own() {
     let mut names: Vec<&str> = TABLES.into_iter().flatten().map(|case| case.name).collect();
     names.sort_unstable();
     assert!(names.is_sorted_by(|one, other| one < other), "{names:?}");
-    assert!(names.len() >= 15, "the tables are there");
+    assert!(names.len() >= 130, "the tables are there");
 }

@@ -1,30 +1,27 @@
 //! A case, from its connection to its last late packet.
 
-use stroma_abi::Psn;
+use stroma_abi::regs::map::counters;
 use stroma_sim::link::Counters;
 use stroma_tests::pair::{LIMIT, Pair};
 use stroma_top::Profile;
-use stroma_verbs::{QueuePair, Status};
+use stroma_verbs::{Status, WorkCompletion};
 
-use crate::case::Case;
+use crate::case::{Case, Ready};
+use crate::connection::Connection;
 use crate::counts::Counts;
-use crate::operation::{self, Operation};
+use crate::operation::{self, Operation, Received};
 
-/// 256 bytes a packet, so that short messages have a First, a Middle and a Last.
-const PATH_MTU: u8 = 1;
-/// An answer is overdue after 4.096 us << 3: 33 us.
-const TIMEOUT: u8 = 3;
 /// PSN of a connection's first request, if a row does not say.
 const PSN: u32 = 0x10_0000;
-/// Requests are repeated so often without any progress.
-const RETRY: u8 = 3;
 /// Nanoseconds after which nothing is under way any more: longer than any script holds a packet.
 const SETTLE_NS: u64 = 150_000;
+/// Cycles between two looks at a counter.
+const GLANCE: u64 = 50;
 
 /// Two cards, and a connection between them that goes from case to case: making one takes longer than most cases.
 pub(crate) struct Stage {
     pair: Pair,
-    connection: Option<[QueuePair; 2]>,
+    connection: Option<Connection>,
 }
 
 impl Stage {
@@ -36,9 +33,10 @@ impl Stage {
     /// What is wrong with a case, if it does not end as its row says.
     pub(crate) fn run(&mut self, case: &Case) -> Result<(), String> {
         let pair = &self.pair;
-        let open = self.connection.take().filter(|_| case.psn.is_none());
-        let connection = open.unwrap_or_else(|| connect(pair, case.psn.unwrap_or(PSN)));
-        let result = story(pair, &connection[0], case);
+        let serves = |open: &Connection| case.psn.is_none() && open.terms == case.terms;
+        let open = self.connection.take().filter(serves);
+        let connection = open.unwrap_or_else(|| Connection::new(pair, case.terms, case.psn.unwrap_or(PSN)));
+        let result = story(pair, &connection, case);
         if result.is_ok() {
             self.connection = Some(connection).filter(|_| case.carries_on());
         } else {
@@ -47,25 +45,39 @@ impl Stage {
                 script(pair, end, "");
             }
             settle(pair);
-            while pair.ends[0].poll().is_some() {}
+            for end in &pair.ends {
+                while end.poll().is_some() {}
+            }
         }
         result.map_err(|what| format!("- {}: {what}", case.name))
     }
 }
 
-fn story(pair: &Pair, sender: &QueuePair, case: &Case) -> Result<(), String> {
+fn story(pair: &Pair, connection: &Connection, case: &Case) -> Result<(), String> {
     let before = Counts::of(pair);
     let gone_wrong = [0, 1].map(|end| script(pair, end, case.scripts[end]));
-    operation::post(pair, sender, case.operations);
+    (0..).zip(case.operations).for_each(|(index, operation)| operation.prepare(pair, index));
+    if case.ready == Ready::AtOnce {
+        connection.post_receives(pair, case.operations, case.room);
+    }
+    operation::post(pair, &connection.sender, case.operations);
+    if let Ready::AfterRefusals(count) = case.ready {
+        await_refusals(pair, before.rnr + count)?;
+        connection.post_receives(pair, case.operations, case.room);
+    }
 
-    let completed = completions(pair, case.operations.len());
+    let completed = completions(pair, 0, case.operations.len());
+    let completed: Vec<(u64, Status)> = completed.iter().map(|one| (one.wr_id, one.status)).collect();
     let expected: Vec<(u64, Status)> = (0..).zip(case.statuses()).collect();
     if completed != expected {
         return Err(format!("{completed:?} complete, and not {expected:?}"));
     }
+    receives_complete(pair, case)?;
     memory_stays_right(pair, case)?;
-    if let Some(found) = pair.ends[0].poll() {
-        return Err(format!("one more completion: {found:?}"));
+    for end in &pair.ends {
+        if let Some(found) = end.poll() {
+            return Err(format!("one more completion: {found:?}"));
+        }
     }
     let counts = Counts::of(pair) - before;
     if counts != case.counts {
@@ -77,15 +89,50 @@ fn story(pair: &Pair, sender: &QueuePair, case: &Case) -> Result<(), String> {
             return Err(format!("the script {text:?} strikes nothing"));
         }
     }
-    if case.carries_on() { carry_on(pair, sender) } else { Ok(()) }
+    if case.carries_on() { carry_on(pair, connection) } else { Ok(()) }
 }
 
-/// What succeeded has moved its bytes; then their owner puts others there, and whatever comes late leaves them alone.
+/// The far end has refused so many requests, all told, because it had no receive.
+fn await_refusals(pair: &Pair, count: u64) -> Result<(), String> {
+    let end = pair.now() + LIMIT;
+    while pair.ends[1].count(&counters::RNR_NAKS) < count {
+        if pair.now() > end {
+            return Err(format!("{} refusals for want of a receive, and not {count}", Counts::of(pair).rnr));
+        }
+        pair.run(GLANCE);
+    }
+    Ok(())
+}
+
+/// Receives complete as the row says, and say what came; one that is left stays where it is.
+fn receives_complete(pair: &Pair, case: &Case) -> Result<(), String> {
+    let expected = case.receives();
+    let found = completions(pair, 1, expected.len());
+    let statuses: Vec<_> = found.iter().map(|one| (one.wr_id, one.status, one.is_receive)).collect();
+    let wanted: Vec<_> = expected.iter().map(|(index, status)| (*index as u64, *status, true)).collect();
+    if statuses != wanted {
+        return Err(format!("receives: {statuses:?} complete, and not {wanted:?}"));
+    }
+    for (found, (index, status)) in found.iter().zip(expected) {
+        let wanted = case.operations[index].received(index).filter(|_| status == Status::Success);
+        let says = Received { op: found.op, length: found.length as usize, immediate: found.immediate };
+        if wanted.is_some_and(|wanted| wanted != says) {
+            return Err(format!("receive {index}: {says:?}, and not {wanted:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// What succeeded has moved its bytes; then their owner puts others there, and whatever comes late leaves them alone. What was
+/// refused has changed nothing where it came from.
 fn memory_stays_right(pair: &Pair, case: &Case) -> Result<(), String> {
-    let done = || {
-        let all = case.operations.iter().enumerate().zip(case.statuses());
-        all.filter(|(_, status)| *status == Status::Success).map(|(operation, _)| operation)
-    };
+    let all = || (0..).zip(case.operations).zip(case.statuses());
+    let done = || all().filter(|(_, status)| *status == Status::Success).map(|(operation, _)| operation);
+    let refused = [Status::RemoteInvalid, Status::RemoteAccess, Status::RemoteOperation];
+    let mut refused = all().filter(|(_, status)| refused.contains(status)).map(|(operation, _)| operation);
+    if let Some((index, operation)) = refused.find(|(index, operation)| !operation.is_undone(pair, *index)) {
+        return Err(format!("operation {index}, {operation:?}: refused, and carried out"));
+    }
     for (index, operation) in done() {
         if !operation.is_done(pair, index) {
             return Err(format!("operation {index}, {operation:?}: other bytes than sent"));
@@ -99,14 +146,6 @@ fn memory_stays_right(pair: &Pair, case: &Case) -> Result<(), String> {
     }
 }
 
-fn connect(pair: &Pair, psn: u32) -> [QueuePair; 2] {
-    pair.connect_with(64, |end, connection| {
-        (connection.path_mtu, connection.timeout, connection.retry) = (PATH_MTU, TIMEOUT, RETRY);
-        let first = if end == 0 { &mut connection.send_psn } else { &mut connection.receive_psn };
-        *first = Psn::new(psn);
-    })
-}
-
 /// Gives a line a script; how many frames have gone wrong on it so far, in each way.
 fn script(pair: &Pair, end: usize, text: &str) -> [u64; 5] {
     let mut world = pair.shared.world();
@@ -116,12 +155,12 @@ fn script(pair: &Pair, end: usize, text: &str) -> [u64; 5] {
     [lost, duplicated, held, corrupted, marked]
 }
 
-/// The next completions of the near end; fewer, if they do not come.
-fn completions(pair: &Pair, count: usize) -> Vec<(u64, Status)> {
-    let end = pair.now() + LIMIT;
+/// The next completions of an end; fewer, if they do not come.
+fn completions(pair: &Pair, end: usize, count: usize) -> Vec<WorkCompletion> {
+    let limit = pair.now() + LIMIT;
     let mut found = Vec::new();
-    while found.len() < count && pair.now() < end {
-        found.extend(pair.ends[0].poll().map(|completion| (completion.wr_id, completion.status)));
+    while found.len() < count && pair.now() < limit {
+        found.extend(pair.ends[end].poll());
     }
     found
 }
@@ -131,16 +170,23 @@ fn settle(pair: &Pair) {
     pair.run(cycles);
 }
 
-/// One more request of each kind, on a wire on which nothing goes wrong any more.
-fn carry_on(pair: &Pair, sender: &QueuePair) -> Result<(), String> {
-    let operations = [Operation::Write(300), Operation::Read(300)];
+/// One more request of each kind, on a wire on which nothing goes wrong any more. The atomic is the last: what follows one is
+/// asked for again.
+fn carry_on(pair: &Pair, connection: &Connection) -> Result<(), String> {
+    const ALL: [Operation; 4] =
+        [Operation::Write(300), Operation::Read(300), Operation::Send(300), Operation::Add];
+    let operations = if connection.terms.may_apply { &ALL[..] } else { &ALL[..3] };
     let before = Counts::of(pair);
-    operation::post(pair, sender, &operations);
-    let found = completions(pair, operations.len());
+    (0..).zip(operations).for_each(|(index, operation)| operation.prepare(pair, index));
+    connection.post_receives(pair, operations, None);
+    operation::post(pair, &connection.sender, operations);
+    let found = completions(pair, 0, operations.len());
+    let received = completions(pair, 1, 1);
     let is_done = (0..).zip(operations).all(|(index, operation)| operation.is_done(pair, index));
-    if found != [(0, Status::Success), (1, Status::Success)] || !is_done {
+    let is_success = found.iter().chain(&received).all(|one| one.status == Status::Success);
+    if (found.len(), received.len()) != (operations.len(), 1) || !is_success || !is_done {
         return Err(format!(
-            "afterwards {operations:?} complete as {found:?}, their bytes are there: {is_done}"
+            "afterwards {operations:?} complete as {found:?}, received as {received:?}, their bytes are there: {is_done}"
         ));
     }
     let counts = Counts::of(pair) - before;

@@ -1,5 +1,6 @@
 //! The simulated card behind its driver, as one end.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use stroma_abi::{Psn, Qpn};
 use stroma_sim::Shared;
 use stroma_tests::pair::{End, address, pattern};
-use stroma_verbs::{Connection, QueuePair, Sge, Status};
+use stroma_verbs::{Address, Connection, Neighbours, QueuePair, Sge, Status};
 
 use crate::cases::Operation;
 use crate::party::{AREA, Completed, Offer, Party, Request};
@@ -32,14 +33,27 @@ const UNITS: usize = 64;
 /// A card, and a connection.
 pub(crate) struct CardEnd {
     pub(crate) end: End,
+    /// Answers and asks ARP.
+    pub(crate) neighbours: Arc<Neighbours>,
     shared: Arc<Shared>,
     connection: Option<(QueuePair, Option<Offer>)>,
 }
 
 impl CardEnd {
     /// Opens the first card of a world.
-    pub(crate) fn open(shared: &Arc<Shared>) -> Self {
-        Self { end: End::open(shared, CARD, 4 * UNITS), shared: Arc::clone(shared), connection: None }
+    pub(crate) fn open(shared: &Arc<Shared>) -> Result<Self> {
+        let end = End::open(shared, CARD, 4 * UNITS);
+        let neighbours = Arc::new(Neighbours::open(&end.device)?);
+        Ok(Self { end, neighbours, shared: Arc::clone(shared), connection: None })
+    }
+
+    /// Where the guest is: its IP address is agreed, its MAC address is asked for on the wire.
+    fn guest(&self) -> Result<Address> {
+        let agreed = address(GUEST);
+        let IpAddr::V4(ip) = agreed.ip else { bail!("{} is not IPv4", agreed.ip) };
+        let mac = self.neighbours.resolve(ip, PATIENCE)?;
+        ensure!(mac == agreed.mac, "{ip} is at {mac:02x?}, and the guest at {:02x?}", agreed.mac);
+        Ok(Address { mac, ..agreed })
     }
 
     fn run(&self, cycles: u64) {
@@ -73,10 +87,10 @@ impl Party for CardEnd {
     }
 
     fn connect(&mut self, far: &Offer, mtu: usize) -> Result<()> {
+        let guest = self.guest()?;
         let (pair, known) = self.connection.as_mut().context("the card has no queue pair")?;
-        // The guest's MAC address is known here and the card's there; the driver will ask and answer ARP itself one day.
         let mut connection =
-            Connection::new(address(GUEST), Qpn::new(far.number), Psn::new(FIRST_PSN), Psn::new(far.psn));
+            Connection::new(guest, Qpn::new(far.number), Psn::new(FIRST_PSN), Psn::new(far.psn));
         connection.path_mtu = u8::try_from(mtu.ilog2() - 7).context("a path MTU")?;
         connection.timeout = TIMEOUT;
         pair.connect(&connection)?;
@@ -145,6 +159,7 @@ impl Party for CardEnd {
                 });
             }
             ensure!(started.elapsed() < PATIENCE, "the card has no completion after {PATIENCE:?}");
+            self.neighbours.serve()?;
             self.run(LOOK_CYCLES);
         }
     }

@@ -11,7 +11,7 @@ use clap::Args;
 use stroma_tests::pair::address;
 use tempfile::TempDir;
 
-use crate::card::{CARD, GUEST};
+use crate::card::GUEST;
 
 /// How long the guest may take to boot: it takes four seconds, on a busy machine more.
 const BOOT: Duration = Duration::from_mins(2);
@@ -131,15 +131,10 @@ fn accept(listener: &UnixListener, child: &mut Child) -> Result<UnixStream> {
 }
 
 fn command(machine: &Machine, sockets: &Path, console: &Path) -> Command {
-    let (card, guest) = (address(CARD), address(GUEST));
+    let guest = address(GUEST);
     let mac = |mac: [u8; 6]| mac.map(|byte| format!("{byte:02x}")).join(":");
-    // The guest's first process gets the last three as variables.
-    let words = format!(
-        "console=ttyS0 quiet panic=-1 guest_address={} card_address={} card_mac={}",
-        guest.ip,
-        card.ip,
-        mac(card.mac)
-    );
+    // The guest's first process gets the last as a variable.
+    let words = format!("console=ttyS0 quiet panic=-1 guest_address={}", guest.ip);
     let path = |name: &str| sockets.join(name).display().to_string();
     let network = format!(
         "dgram,id=wire,local.type=unix,local.path={},remote.type=unix,remote.path={}",

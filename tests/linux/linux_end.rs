@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use stroma_sim::Shared;
 use stroma_tests::pair::address;
+use stroma_verbs::Neighbours;
 
 use crate::card::CARD;
 use crate::guest::Guest;
@@ -23,12 +24,14 @@ const LOOK_CYCLES: u64 = 5000;
 pub(crate) struct LinuxEnd<'a> {
     guest: &'a mut Guest,
     shared: &'a Shared,
+    /// The card's, who goes on answering the guest.
+    neighbours: &'a Neighbours,
     far: Option<Offer>,
 }
 
 impl<'a> LinuxEnd<'a> {
-    pub(crate) fn new(guest: &'a mut Guest, shared: &'a Shared) -> Self {
-        Self { guest, shared, far: None }
+    pub(crate) fn new(guest: &'a mut Guest, shared: &'a Shared, neighbours: &'a Neighbours) -> Self {
+        Self { guest, shared, neighbours, far: None }
     }
 
     /// Gives an order and lets time pass until it is carried out.
@@ -40,6 +43,7 @@ impl<'a> LinuxEnd<'a> {
                 return Ok(answer);
             }
             ensure!(started.elapsed() < PATIENCE, "no answer to `{order}` after {PATIENCE:?}");
+            self.neighbours.serve()?;
             self.shared.world().run(LOOK_CYCLES);
         }
     }

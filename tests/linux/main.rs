@@ -82,7 +82,7 @@ fn meet(profile: Profile, guest: &mut Guest, capture: &Path) -> Result<()> {
     world.cable(CARD, station, LinkConfig::cable(profile));
     world.start_capture(CARD, pcap::Writer::create(capture)?);
     let shared = Shared::new(world);
-    let mut card = CardEnd::open(&shared);
+    let mut card = CardEnd::open(&shared)?;
     let result = MTUS.iter().try_for_each(|mtu| connection(profile, *mtu, guest, &mut card, &shared));
     // What was recorded matters most when something went wrong.
     shared.world().finish_capture(CARD)?;
@@ -103,7 +103,8 @@ fn connection(
     card: &mut CardEnd,
     shared: &Arc<Shared>,
 ) -> Result<()> {
-    let mut linux = LinuxEnd::new(guest, shared);
+    let neighbours = Arc::clone(&card.neighbours);
+    let mut linux = LinuxEnd::new(guest, shared, &neighbours);
     let offers = (linux.offer()?, card.offer()?);
     linux.connect(&offers.1, mtu)?;
     card.connect(&offers.0, mtu)?;

@@ -27,8 +27,8 @@ struct Arguments {
     /// Seed of the first run; the others follow.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Of a hundred frames so many are lost, as many doubled, and as many overtaken by others.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=20))]
+    /// Of a hundred frames so many are lost, as many, but at most 5, doubled, and as many overtaken by others.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=25))]
     percent: u32,
     /// One profile instead of both.
     #[arg(long, value_enum)]

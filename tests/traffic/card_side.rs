@@ -119,8 +119,22 @@ impl CardSide {
                 let pair = self.pairs.iter_mut().find(of).expect("a queue pair of this side");
                 let &WorkCompletion { wr_id: id, status, length: bytes, .. } = found;
                 if found.is_receive {
-                    let &WorkCompletion { op: operation, immediate, is_solicited: solicited, .. } = found;
-                    pair.received.push_back(Received { id, status, operation, bytes, immediate, solicited });
+                    let &WorkCompletion {
+                        op: operation,
+                        immediate,
+                        invalidated,
+                        is_solicited: solicited,
+                        ..
+                    } = found;
+                    pair.received.push_back(Received {
+                        id,
+                        status,
+                        operation,
+                        bytes,
+                        immediate,
+                        invalidated,
+                        solicited,
+                    });
                 } else {
                     pair.found.push_back(Completion { id, status, bytes });
                 }

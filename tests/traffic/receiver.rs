@@ -89,6 +89,7 @@ impl Receiver {
                 operation: message.told,
                 bytes: u32::try_from(message.bytes.len()).expect("a megabyte at most"),
                 immediate: message.immediate,
+                invalidated: None,
                 solicited: message.solicited,
             };
             assert_eq!(found, expected, "{name}");

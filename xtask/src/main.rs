@@ -6,6 +6,7 @@ mod ci;
 mod cocotb;
 mod demo;
 mod docs;
+mod errors_doc;
 mod formal;
 mod frames;
 mod lint;

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::stage::{self, Stage};
 use crate::tools::Routine;
-use crate::{process, programs, setup, source_check, testplan, workspace};
+use crate::{errors_doc, process, programs, setup, source_check, testplan, workspace};
 
 /// Runs the stages of `test`.
 pub(crate) fn run(filter: Option<String>) -> Result<()> {
@@ -22,6 +22,7 @@ pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
         Stage::new("source-check", "rewrite each kernel as its refusal says", source_check::run),
         Stage::new("programs", "add the program to tools.toml", programs::run),
         Stage::new("testplan", "name existing tests in docs/testplan.md", || testplan::run(false)),
+        Stage::new("errors", "give each row of docs/errors.md a test, and each code a row", errors_doc::run),
         Stage::new(
             "tests",
             "`cargo xtask test --filter NAME` runs one test, STROMA_WAVES=DIR before it records its waves",

@@ -11,7 +11,7 @@ use syn::{Attribute, Item};
 use crate::workspace::{self, Source};
 
 /// Test functions by the name the plan uses, and whether they are ignored.
-type Tests = BTreeMap<String, bool>;
+pub(crate) type Tests = BTreeMap<String, bool>;
 
 /// Checks the plan, or with `list` prints the name of every test there is.
 pub(crate) fn run(list: bool) -> Result<()> {
@@ -63,7 +63,8 @@ fn rows(plan: &str) -> Result<Vec<(&str, &str)>> {
     Ok(rows)
 }
 
-fn find_tests() -> Result<Tests> {
+/// Every test of the workspace.
+pub(crate) fn find_tests() -> Result<Tests> {
     let mut tests = Tests::new();
     for source in workspace::sources(&workspace::FOLDERS)? {
         let prefix = prefix(&source)?;

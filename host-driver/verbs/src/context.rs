@@ -76,6 +76,14 @@ impl DeviceBuilder {
     }
 }
 
+/// Numbers of all that is on a card.
+pub(crate) struct Inventory<'a> {
+    pub(crate) queue_pairs: &'a Numbers,
+    pub(crate) completion_queues: &'a Numbers,
+    pub(crate) shared_queues: &'a Numbers,
+    pub(crate) regions: &'a Numbers,
+}
+
 /// A card, opened for verbs. Whoever has one has the card alone.
 pub struct Device {
     card: Card,
@@ -177,12 +185,28 @@ impl Device {
         self.events.wait(&self.card, timeout, Dispatch::take_async)
     }
 
+    /// Waits until a queue pair in error has given back what it took from a shared receive queue; not for ever.
+    pub(crate) fn await_last_receive(&self, queue_pair: u32) -> Result<()> {
+        self.events
+            .wait(&self.card, self.timeout, |events| events.take_last_receive(queue_pair))
+            .map(Option::unwrap_or_default)
+    }
+
     pub(crate) fn events(&self) -> &Events {
         &self.events
     }
 
     pub(crate) fn command(&self, order: &Order<'_>) -> Result<[u8; BODY_LEN]> {
         lock(&self.mailbox).run(&self.card, order)
+    }
+
+    pub(crate) fn numbers(&self) -> Inventory<'_> {
+        Inventory {
+            queue_pairs: &self.queue_pairs,
+            completion_queues: &self.completion_queues,
+            shared_queues: &self.shared_queues,
+            regions: &self.regions,
+        }
     }
 
     pub(crate) fn queue_pair_number(&self) -> Result<Number> {

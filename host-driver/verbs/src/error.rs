@@ -1,8 +1,8 @@
 //! What can go wrong, with the operation and its values.
 
-use std::time::Duration;
+use std::{net::Ipv4Addr, time::Duration};
 
-use stroma_abi::desc::{CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Verb, WqeError};
+use stroma_abi::desc::{CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Status, Verb, WqeError};
 
 /// The crate's result.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -73,6 +73,22 @@ pub enum Error {
         index: usize,
         /// How many there are.
         count: usize,
+    },
+    /// Nobody answers for an address.
+    #[error("no neighbour has {address}: no answer to ARP in {timeout:?}")]
+    NoNeighbour {
+        /// The address that was asked for.
+        address: Ipv4Addr,
+        /// How long.
+        timeout: Duration,
+    },
+    /// The raw queue, over which neighbours are asked and answered, has failed.
+    #[error("raw queue pair {number}: a frame ended as {status:?}")]
+    RawQueue {
+        /// The queue pair.
+        number: u32,
+        /// How its frame ended.
+        status: Status,
     },
     /// No room in the card's address space.
     #[error("no {len:#x} free bytes in the card's address space")]

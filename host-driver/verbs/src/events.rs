@@ -1,7 +1,7 @@
 //! Events: one queue and one interrupt for the whole card, handed out to whoever waits.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Condvar, Mutex, PoisonError, Weak},
     time::{Duration, Instant},
 };
@@ -32,6 +32,8 @@ pub(crate) type ChannelId = u64;
 pub(crate) struct Dispatch {
     entries: Entries<{ Eqe::LEN }>,
     asynchronous: VecDeque<AsyncEvent>,
+    /// Queue pairs in error that have given back what they took from a shared receive queue.
+    last_receives: HashSet<u32>,
     /// Completion queues that have a channel, by number.
     channels: HashMap<u32, (ChannelId, Weak<CompletionQueue>)>,
     /// Completion queues that have something, by channel.
@@ -70,6 +72,7 @@ impl Events {
         let state = Dispatch {
             entries: Entries::new(log, Eqe::PHASE, Arc::clone(mapped.memory())),
             asynchronous: VecDeque::new(),
+            last_receives: HashSet::new(),
             channels: HashMap::new(),
             ready: HashMap::new(),
             next_channel: 0,
@@ -175,7 +178,11 @@ impl Dispatch {
             if entry.kind == Event::Completion as u8 {
                 self.announce(entry.object);
             } else {
-                self.keep(AsyncEvent::new(&entry));
+                let event = AsyncEvent::new(&entry);
+                if let AsyncEvent::LastReceive { queue_pair } = event {
+                    self.last_receives.insert(queue_pair);
+                }
+                self.keep(event);
             }
         }
         let consumer = self.entries.ring().consumer();
@@ -219,6 +226,12 @@ impl Dispatch {
 
     pub(crate) fn take_async(&mut self) -> Option<AsyncEvent> {
         self.asynchronous.pop_front()
+    }
+
+    /// Has a queue pair that is about to end given back its receives? The program need not hear of it any more.
+    pub(crate) fn take_last_receive(&mut self, queue_pair: u32) -> Option<()> {
+        self.asynchronous.retain(|event| *event != AsyncEvent::LastReceive { queue_pair });
+        self.last_receives.remove(&queue_pair).then_some(())
     }
 
     pub(crate) fn take_ready(&mut self, channel: ChannelId) -> Option<Arc<CompletionQueue>> {

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //!   Device ──┬── ProtectionDomain ──┬── MemoryRegion     memory, and the key that opens it
+//!            │                      ├── MemoryWindow       a part of it, for one peer, by request
 //!            │                      ├── SharedReceiveQueue ── ReceiveBatch ── post
 //!            │                      └── QueuePair ── Batch, ReceiveBatch ── post
 //!            ├── CompletionQueue ◀─────────┘   poll, request_notify
+//!            ├── Neighbours                    ARP, over the raw queue
 //!            └── CompletionChannel             sleep until a completion queue has something
 //! ```
 //!
@@ -56,17 +58,21 @@ mod completion_queue;
 mod connection;
 mod context;
 mod doorbell;
+mod dump;
 mod entries;
 mod error;
 mod events;
 mod iova;
 mod mailbox;
 mod memory_region;
+mod memory_window;
+mod neighbours;
 mod numbers;
 mod object;
 mod port;
 mod protection_domain;
 mod queue_pair;
+mod raw_queue;
 mod receive_queue;
 #[cfg(feature = "scenarios")]
 pub mod scenarios;
@@ -83,16 +89,20 @@ pub use completion_queue::{CompletionQueue, CompletionQueueBuilder};
 pub use connection::Connection;
 pub use context::{Device, DeviceBuilder};
 pub use doorbell::DoorbellPage;
+pub use dump::{Dump, View};
 pub use error::{Error, Result};
 pub use memory_region::{MemoryRegion, RegionBuilder};
+pub use memory_window::MemoryWindow;
+pub use neighbours::Neighbours;
 pub use port::Port;
 pub use protection_domain::ProtectionDomain;
-pub use queue_pair::{QueuePair, QueuePairBuilder};
+pub use queue_pair::{QueuePair, QueuePairBuilder, QueuePairView};
+pub use raw_queue::RawQueue;
 pub use receive_queue::ReceiveBatch;
 pub use shared_receive_queue::SharedReceiveQueue;
 pub use state::{Address, Attributes};
 pub use stroma_abi::desc::{
-    CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Sge, Status, Verb, WorkOp,
+    CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Sge, Statistics, Status, Verb, WorkOp,
 };
 pub use work_completion::WorkCompletion;
 pub use work_request::Batch;

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use stroma_abi::{
     Entry,
     desc::{
-        Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, Region, Reply, SharedQueue, Verb,
+        Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, Region, Reply, SharedQueue,
+        Statistics, Verb,
         mailbox::{BODY_AT, BODY_LEN, MAILBOX_LEN},
     },
     regs::map::mailbox,
@@ -120,6 +121,7 @@ fn field(kind: ObjectKind, byte: u16) -> Option<&'static str> {
         ObjectKind::CompletionQueue => CompletionQueue::TABLE,
         ObjectKind::Region => Region::TABLE,
         ObjectKind::SharedQueue => SharedQueue::TABLE,
+        ObjectKind::Statistics => Statistics::TABLE,
     };
     table.iter().find(|entry| entry.field.byte == usize::from(byte)).map(|entry| entry.name)
 }

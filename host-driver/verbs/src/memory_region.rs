@@ -22,11 +22,12 @@ pub struct RegionBuilder {
     access: Access,
     range: Option<Range<usize>>,
     page_list: Option<Backing>,
+    bindable: bool,
 }
 
 impl RegionBuilder {
     pub(crate) fn new(domain: &Arc<ProtectionDomain>, access: Access) -> Self {
-        Self { domain: Arc::clone(domain), access, range: None, page_list: None }
+        Self { domain: Arc::clone(domain), access, range: None, page_list: None, bindable: false }
     }
 
     /// Opens these bytes of the memory, not all of it. The region's offsets begin with the first of them.
@@ -39,6 +40,12 @@ impl RegionBuilder {
     /// sees memory as one piece.
     pub fn page_list(mut self, page: Backing) -> Self {
         self.page_list = Some(page);
+        self
+    }
+
+    /// Lets memory windows stand for parts of it.
+    pub fn bindable(mut self) -> Self {
+        self.bindable = true;
         self
     }
 
@@ -77,6 +84,8 @@ impl RegionBuilder {
             list,
             pd: self.domain.body_number(),
             rights,
+            bindable: self.bindable,
+            window: false,
         };
         let object = Object::create(device, ObjectKind::Region, number, &body.to_bytes(), mappings)?;
         Ok(MemoryRegion { object, body, offset, len, domain: self.domain })
@@ -150,6 +159,12 @@ impl MemoryRegion {
     /// [`Error::OutsideRange`].
     pub fn address(&self, offset: usize) -> Result<u64> {
         self.inside(offset, 0)?;
+        Ok(self.body.base + offset as u64)
+    }
+
+    /// The address of `len` bytes from `offset` on.
+    pub(crate) fn part(&self, offset: usize, len: usize) -> Result<u64> {
+        self.inside(offset, len)?;
         Ok(self.body.base + offset as u64)
     }
 

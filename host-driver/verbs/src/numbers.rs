@@ -57,6 +57,14 @@ impl Numbers {
     }
 }
 
+impl Numbers {
+    /// Numbers that were given out and not given back; one that was retired is among them.
+    pub(crate) fn in_use(&self) -> Vec<u32> {
+        let state = lock(&self.state);
+        (self.first..state.next).filter(|value| !state.free.contains(value)).collect()
+    }
+}
+
 impl std::fmt::Debug for Numbers {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Numbers({} {})", self.capacity, self.what)
@@ -92,7 +100,9 @@ mod tests {
         assert_eq!([first.value(), second.value(), third.value()], [0, 1, 2]);
         assert_eq!(numbers.take().unwrap_err().to_string(), "all 3 things are in use");
         drop(third);
+        assert_eq!(numbers.in_use(), [0, 1]);
         drop(first);
+        assert_eq!(numbers.in_use(), [1]);
         assert_eq!(numbers.take().unwrap().value(), 0);
     }
 

@@ -45,6 +45,28 @@ impl<'a> Port<'a> {
         Ok(self.card.write(&port::BLOCK, &port::MAC, u64::from_le_bytes(bytes))?)
     }
 
+    /// The queue pair that gets the frames that are not RoCE, if one does.
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    ///
+    /// # Panics
+    /// Never: the number has 24 bits.
+    pub fn raw_queue_pair(&self) -> Result<Option<u32>> {
+        let word = self.card.read(&port::BLOCK, &port::RAW_QUEUE_PAIR)?;
+        let number = u32::try_from(word & u64::from(QUEUE_PAIR)).expect("24 bits");
+        Ok((word & u64::from(ENABLE) != 0).then_some(number))
+    }
+
+    /// Chooses it. [`RawQueue`](crate::RawQueue) does so for its own.
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    pub fn set_raw_queue_pair(&self, number: Option<u32>) -> Result<()> {
+        let word = number.map_or(0, |number| number & QUEUE_PAIR | ENABLE);
+        Ok(self.card.write(&port::BLOCK, &port::RAW_QUEUE_PAIR, word.into())?)
+    }
+
     /// One of the addresses; all zero when none was set.
     ///
     /// # Errors
@@ -68,6 +90,17 @@ impl<'a> Port<'a> {
         Ok(self.card.write_element(&port::BLOCK, &port::ADDRESS_HIGH, index, high)?)
     }
 }
+
+/// The bits of a part of the register `raw_queue_pair`.
+const fn raw_part(index: usize) -> u32 {
+    let field = port::RAW_QUEUE_PAIR.fields[index].field;
+    (u32::MAX >> (u32::BITS as usize - field.width)) << field.offset()
+}
+
+/// Which queue pair.
+const QUEUE_PAIR: u32 = raw_part(0);
+/// Is there one?
+const ENABLE: u32 = raw_part(1);
 
 fn is_place(index: usize) -> Result<()> {
     let count = PORT_ADDRESSES;
@@ -99,6 +132,11 @@ mod tests {
         assert_eq!((low, high.to_le_bytes()), (0, [0, 0, 0xff, 0xff, 10, 1, 2, 3]));
         let [low, high] = halves("fe80::1".parse().unwrap());
         assert_eq!((low.to_le_bytes()[..2].to_vec(), high.to_le_bytes()[7]), (vec![0xfe, 0x80], 1));
+    }
+
+    #[test]
+    fn the_raw_queue_pair_has_24_bits_and_a_flag() {
+        assert_eq!((QUEUE_PAIR, ENABLE), (0x00ff_ffff, 0x8000_0000));
     }
 
     #[test]

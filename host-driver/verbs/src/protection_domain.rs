@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stroma_device::DmaMemory;
 
 use crate::{
-    Access, CompletionQueue, Device, MemoryRegion, QueuePairBuilder, RegionBuilder, Result,
+    Access, CompletionQueue, Device, MemoryRegion, MemoryWindow, QueuePairBuilder, RegionBuilder, Result,
     SharedReceiveQueue, numbers::Number,
 };
 
@@ -49,6 +49,14 @@ impl ProtectionDomain {
     pub fn allocate(self: &Arc<Self>, len: usize, access: Access) -> Result<MemoryRegion> {
         let node = self.device.card().backend().identity().numa_node;
         self.region(access).register(Arc::new(DmaMemory::allocate(len, node)?))
+    }
+
+    /// Makes a memory window, bound to nothing.
+    ///
+    /// # Errors
+    /// [`NoneLeft`](crate::Error::NoneLeft): regions and windows share their numbers; when the card refuses.
+    pub fn memory_window(self: &Arc<Self>) -> Result<MemoryWindow> {
+        MemoryWindow::new(self)
     }
 
     /// Makes a shared receive queue of at least so many entries, each for up to `pieces` pieces.

@@ -1,20 +1,24 @@
 //! Queue pairs: where requests are posted.
 
 mod builder;
+mod view;
 
 pub use builder::QueuePairBuilder;
+pub(crate) use view::Counters;
+pub use view::QueuePairView;
 
 use std::sync::{Arc, MutexGuard};
 
-use stroma_abi::desc::{self, CommandStatus, QueuePairKind, QueuePairState, Verb};
+use stroma_abi::desc::{self, CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Statistics, Verb};
 
 use crate::{
     Attributes, Batch, CompletionQueue, Device, DoorbellPage, Error, ProtectionDomain, ReceiveBatch, Result,
-    SharedReceiveQueue, completion_queue::State, object::Object, receive_queue::ReceiveQueue,
-    send_queue::SendQueue, work_request::Request,
+    SharedReceiveQueue, completion_queue::State, mailbox::Order, object::Object, receive_queue::ReceiveQueue,
+    send_queue::SendQueue, state::takes_receives, work_request::Request,
 };
 
 /// A queue pair. Dropped, requests under way are finished or flushed, and their completions forgotten.
+#[doc = include_str!("states.md")]
 #[derive(Debug)]
 pub struct QueuePair {
     object: Object,
@@ -93,6 +97,9 @@ impl QueuePair {
         let mut send = self.send.hold();
         let to = attributes.check(self.number(), self.kind(), send.state)?;
         let body = attributes.body(to);
+        if to == QueuePairState::Reset {
+            self.return_receives(send.state);
+        }
         match self.object.command(Verb::Modify, attributes.mask(), &body.to_bytes()) {
             Ok(_) => send.state = to,
             Err(error) => {
@@ -114,6 +121,19 @@ impl QueuePair {
             }
         }
         Ok(())
+    }
+
+    /// Lets go of a receive that a message has begun to fill, if it is of a shared queue: others could never use its place
+    /// again. In error the card gives it back as flushed, and tells when it has. What goes wrong here costs that place.
+    fn return_receives(&self, state: QueuePairState) {
+        if self.shared.is_none() || matches!(state, QueuePairState::Reset | QueuePairState::Init) {
+            return;
+        }
+        let error = Attributes::default().state(QueuePairState::Error);
+        let body = error.body(QueuePairState::Error);
+        if self.object.command(Verb::Modify, error.mask(), &body.to_bytes()).is_ok() {
+            let _ = self.device().await_last_receive(self.number());
+        }
     }
 
     /// Its completion queues, each once and in the order of their numbers, for several may be held by several.
@@ -148,6 +168,18 @@ impl QueuePair {
         self.modify(&attributes.state(QueuePairState::ReadyToSend))
     }
 
+    /// From ready-to-send to Drained: requests begun are finished, those posted wait until it is ready to send again. With
+    /// `notify`, [`SendQueueDrained`](crate::AsyncEvent::SendQueueDrained) tells when all that have begun are completed;
+    /// `draining` of [`Self::query`] shows it at any time. One that fails on the way tells by completions or
+    /// [`QueuePairError`](crate::AsyncEvent::QueuePairError), and not by this event.
+    ///
+    /// # Errors
+    /// As [`Self::modify`].
+    pub fn to_sqd(&self, notify: bool) -> Result<()> {
+        let attributes = Attributes::default().state(QueuePairState::Drained);
+        self.modify(&if notify { attributes.notify_drained() } else { attributes })
+    }
+
     /// From Reset to ready-to-send, for a kind that needs no attributes: Local.
     ///
     /// # Errors
@@ -166,15 +198,25 @@ impl QueuePair {
         self.modify(&Attributes::default().state(QueuePairState::Reset))
     }
 
-    /// What the card knows about the queue pair.
+    /// What the card knows about the queue pair: how it is set, and what it is doing.
     ///
     /// # Errors
     /// When the card does not answer.
-    pub fn query(&self) -> Result<desc::QueuePair> {
+    pub fn query(&self) -> Result<QueuePairView> {
         let mut send = self.send.hold();
         let found = self.ask()?;
         send.state = state_of(&found, send.state);
-        Ok(found)
+        Ok(QueuePairView::new(self.number(), found, self.statistics()?))
+    }
+
+    /// What the queue pair is doing, and what has happened to it since it was made or taken to Reset.
+    ///
+    /// # Errors
+    /// When the card does not answer.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let (verb, kind, number) = (Verb::Query, ObjectKind::Statistics, self.number());
+        let body = self.device().command(&Order { verb, kind, number, attributes: 0, body: &[] })?;
+        Ok(live(&body))
     }
 
     fn ask(&self) -> Result<desc::QueuePair> {
@@ -196,7 +238,7 @@ impl QueuePair {
         let own = self.receive.as_ref().filter(|queue| !queue.is_shared());
         let queue = own.ok_or(Error::NoReceiveQueue { number })?;
         let state = self.state();
-        if state == QueuePairState::Reset {
+        if !takes_receives(state) {
             return Err(Error::WrongState { number, state });
         }
         Ok(ReceiveBatch::new(queue, &self.page))
@@ -208,6 +250,11 @@ impl QueuePair {
     }
 }
 
+/// What the reply to a query of statistics shows.
+fn live(body: &[u8]) -> Statistics {
+    Statistics::parse(body).expect("a body is longer than statistics")
+}
+
 /// The state a query shows; a code that does not exist changes nothing.
 fn state_of(found: &desc::QueuePair, known: QueuePairState) -> QueuePairState {
     QueuePairState::from_code(found.state).unwrap_or(known)
@@ -216,6 +263,8 @@ fn state_of(found: &desc::QueuePair, known: QueuePairState) -> QueuePairState {
 impl Drop for QueuePair {
     fn drop(&mut self) {
         let number = self.number();
+        let state = self.state();
+        self.return_receives(state);
         // What it failed with is dealt with by the object. Its number stays taken until its completions are forgotten.
         let _ = self.object.destroy();
         self.send_cq.disconnect(number);

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use stroma_abi::desc::{QueuePairKind, QueuePairState, Status, WqeHead, wqe::UNIT};
 use stroma_device::{DmaMemory, WorkRing, barrier};
 
-use crate::{DoorbellPage, Error, Result, doorbell::PUSH_UNITS, lock, work_request::Request};
+use crate::{
+    DoorbellPage, Error, Result, doorbell::PUSH_UNITS, lock, state::takes_requests, work_request::Request,
+};
 
 /// What queue pair and completion queue share.
 #[derive(Debug)]
@@ -128,10 +130,4 @@ impl Inner {
 
 fn empty(log: u32) -> WorkRing {
     WorkRing::new(log).expect("the card's send queues are smaller than indices can count")
-}
-
-/// The rule of the InfiniBand specification: from ready-to-send on. In error, requests are flushed.
-fn takes_requests(state: QueuePairState) -> bool {
-    use QueuePairState::{Drained, Error, ReadyToSend, SendError};
-    matches!(state, ReadyToSend | Drained | SendError | Error)
 }

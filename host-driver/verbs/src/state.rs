@@ -82,6 +82,12 @@ impl Attributes {
         self
     }
 
+    /// On the way to Drained: an event tells when all requests that have begun are completed.
+    pub fn notify_drained(mut self) -> Self {
+        self.body.notify = true;
+        self
+    }
+
     /// What of the rights of regions the peer may use.
     pub fn rights(mut self, access: Access) -> Self {
         self.body.rights = access.bits();
@@ -153,6 +159,17 @@ impl Attributes {
     }
 }
 
+/// Are requests taken? The rule of the InfiniBand specification: from ready-to-send on. In error they are flushed.
+pub(crate) fn takes_requests(state: QueuePairState) -> bool {
+    use QueuePairState::{Drained, Error, ReadyToSend, SendError};
+    matches!(state, ReadyToSend | Drained | SendError | Error)
+}
+
+/// Are receives taken? From Init on; in error they are flushed.
+pub(crate) fn takes_receives(state: QueuePairState) -> bool {
+    state != QueuePairState::Reset
+}
+
 /// Attributes of a mask, by name.
 fn names(mask: u64) -> Vec<&'static str> {
     let named = attribute::ALL.iter().filter(|(bit, ..)| mask >> bit & 1 == 1);
@@ -196,6 +213,55 @@ mod tests {
                 let attributes = all(row.required | row.optional).state(row.to);
                 assert_eq!(attributes.check(0, *kind, row.from).unwrap(), row.to, "{row:?}");
             }
+        }
+    }
+
+    /// The table for people, made of the one that is carried out.
+    fn table() -> String {
+        let mut lines = vec![
+            "| from | to | kinds | with | and perhaps |".to_string(),
+            "|---|---|---|---|---|".to_string(),
+            "| any | `Reset`, `Error` | all |  |  |".to_string(),
+        ];
+        for row in TRANSITIONS {
+            let kinds = QueuePairKind::ALL.iter().filter(|(kind, _)| row.kinds >> *kind as u8 & 1 == 1);
+            let kinds: Vec<String> = kinds.map(|(kind, _)| format!("`{kind:?}`")).collect();
+            let kinds = if kinds.len() == QueuePairKind::ALL.len() { "all".into() } else { kinds.join(", ") };
+            let [with, perhaps] = [row.required, row.optional].map(|mask| {
+                let quoted: Vec<_> =
+                    names(mask).iter().map(|name| format!("`{}`", name.to_lowercase())).collect();
+                quoted.join(", ")
+            });
+            lines.push(format!("| `{:?}` | `{:?}` | {kinds} | {with} | {perhaps} |", row.from, row.to));
+        }
+        lines.join("\n")
+    }
+
+    /// Who may post what, made of the rules that are carried out.
+    fn posting() -> String {
+        let mut lines = vec!["| state | requests | receives |".to_string(), "|---|---|---|".to_string()];
+        for (state, _) in QueuePairState::ALL {
+            let fate = |is_taken: bool, taken: &'static str| match state {
+                _ if !is_taken => "refused",
+                QueuePairState::Error => "flushed",
+                _ => taken,
+            };
+            let taken = match state {
+                QueuePairState::Drained => "wait",
+                QueuePairState::SendError => "flushed",
+                _ => "carried out",
+            };
+            let requests = fate(takes_requests(*state), taken);
+            lines.push(format!("| `{state:?}` | {requests} | {} |", fate(takes_receives(*state), "taken")));
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn the_tables_for_people_say_what_is_carried_out() {
+        let page = include_str!("states.md");
+        for table in [posting(), table()] {
+            assert!(page.contains(&table), "states.md lacks:\n{table}");
         }
     }
 

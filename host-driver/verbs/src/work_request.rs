@@ -1,11 +1,11 @@
 //! Requests, several at a time.
 
 use stroma_abi::desc::{
-    AtomicOperands, Body, Sge, SgeList, WorkOp, Wqe, WqeError, WqeHead,
+    AtomicOperands, Body, Sge, SgeList, WindowBind, WorkOp, Wqe, WqeError, WqeHead,
     wqe::{UNIT, UNITS_MAX},
 };
 
-use crate::{Error, QueuePair, Result};
+use crate::{Access, Error, MemoryRegion, QueuePair, Result};
 
 /// A request as it goes into the ring, but for its index.
 #[derive(Debug)]
@@ -143,6 +143,37 @@ impl<'a> Batch<'a> {
     /// Sends `bytes`, as they are now, to the peer's next receive.
     pub fn inline_send(self, bytes: &[u8]) -> Self {
         self.request(WorkOp::Send, Ok(Body::Inline(bytes)))
+    }
+
+    /// As [`send`](Self::send), and ends `key`, that of a memory window which the peer has bound to its queue pair.
+    pub fn send_invalidate(mut self, pieces: &[Sge], key: u32) -> Self {
+        self.head.immediate = key;
+        let body = self.list(pieces);
+        self.request(WorkOp::SendInv, body)
+    }
+
+    /// Binds the memory window of `key` to `len` bytes of `region` from `offset` on: from now on the peer of this queue pair,
+    /// and nobody else, has `access` to them under that key, which [`next_key`](crate::MemoryWindow::next_key) made.
+    pub fn bind(
+        mut self,
+        key: u32,
+        region: &MemoryRegion,
+        offset: usize,
+        len: usize,
+        access: Access,
+    ) -> Self {
+        self.head.key = key;
+        let window = region.part(offset, len).map(|base| {
+            let (length, rights) = (len as u64, access.bits());
+            Body::Window(WindowBind { base, length, rights, region: region.lkey() })
+        });
+        self.request(WorkOp::Bind, window)
+    }
+
+    /// Ends `key`, that of a memory window. When it completes, the peer neither reads nor writes under it any more.
+    pub fn invalidate(mut self, key: u32) -> Self {
+        self.head.key = key;
+        self.request(WorkOp::Invalidate, Ok(Body::Nop))
     }
 
     /// Swaps the eight bytes at `target` in the peer's memory for `swap` if they are `compare`; what was there comes to `result`.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use stroma_abi::Entry;
 use stroma_abi::desc::{
     Command, CommandStatus, CompletionQueue, Cqe, ObjectKind, QueuePair, QueuePairKind, QueuePairState,
-    Region, Reply, Sge, Status, Verb, WorkOp, WqeHead, queue_pair, region, wqe,
+    Region, Reply, Sge, Statistics, Status, Verb, WorkOp, WqeHead, queue_pair, region, wqe,
 };
 use stroma_abi::regs::map::{BAR0, BAR2, BAR2_AT, DOORBELL_PAGE};
 use stroma_abi::regs::{Access, Block, Reg};
@@ -74,7 +74,7 @@ fn layouts() -> Value {
             json!({ $(stringify!($layout): { "bytes": $layout::LEN, "fields": places($layout::TABLE) }),* })
         };
     }
-    rows!(Command Reply CompletionQueue QueuePair Region WqeHead Sge Cqe)
+    rows!(Command Reply CompletionQueue QueuePair Region Statistics WqeHead Sge Cqe)
 }
 
 fn codes() -> Value {

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!  network            AXI4-Stream                                         transport
-//!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> rx_head, rx_payload (whole, checked packets)
-//!   tx_* pins <- AxisOut <- TxFront: ICRC, insert, build        <- tx_head, tx_payload
+//!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> rx_head, rx_payload (whole, checked packets, raw frames)
+//!   tx_* pins <- AxisOut <-+- TxFront: ICRC, insert, build      <- tx_head, tx_payload
+//!                          +------------------------------------<- tx_raw (whole frames)
 //! ```
 //!
 //! The card has the same blocks, joined alike; there the transport takes the heads, and nobody outside sees them. Stories
@@ -13,6 +14,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::wire::class::Class;
 use stroma_hw::block;
 use stroma_hw::head::Head;
+use stroma_hw::prim::arbiter::PacketArbiter;
 use stroma_hw::rx::RxFront;
 use stroma_hw::rx::axis::AxisIn;
 use stroma_hw::stream::{Beat, StreamSink, StreamSource};
@@ -23,7 +25,8 @@ block! {
     /// Both front ends between MAC and transport.
     ///
     /// - **Ports** `rx_t*`, `tx_t*`: AXI4-Stream to the MAC, frames without FCS; `rx_head`/`rx_payload`: one head a good packet and its
-    ///   payload; `tx_head`/`tx_payload`: the same the other way; `rx_counts`: frames of each class; `tx_mismatched`: payloads that
+    ///   payload; `tx_head`/`tx_payload`: the same the other way; `tx_raw`: frames that go out as they are, in turn with the others;
+    ///   `raw_enable`, `raw_dropped`: as in [`RxFront`]; `rx_counts`: frames of each class; `tx_mismatched`: payloads that
     ///   were not as long as their head said.
     /// - **Rate** one beat a cycle each way, no bubbles between frames.
     /// - **Backpressure** `rx_tready` falls only when the transport side stops taking packets.
@@ -48,11 +51,15 @@ block! {
         pub rx_payload: StreamSource<Beat<D>>,
         pub tx_head: StreamSink<Head>,
         pub tx_payload: StreamSink<Beat<D>>,
+        pub tx_raw: StreamSink<Beat<D>>,
+        pub raw_enable: Signal<In, Bit>,
+        pub raw_dropped: Signal<Out, Bit>,
         pub rx_counts: [Signal<Out, Bits<32>>; Class::COUNT],
         pub tx_mismatched: Signal<Out, Bits<32>>,
         mac_in: AxisIn<D, K>,
         rx: RxFront<D>,
         tx: TxFront<D>,
+        frames: PacketArbiter<D, 2>,
         mac_out: AxisOut<D, K>,
     }
 }
@@ -60,10 +67,11 @@ block! {
 impl<const D: usize, const K: usize> Logic for Fronts<D, K> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, mac_in, rx, tx, mac_out);
+        clock!(self, clock, mac_in, rx, tx, frames, mac_out);
         self.mac_in.reset.next = self.reset.val();
         self.rx.reset.next = self.reset.val();
         self.tx.reset.next = self.reset.val();
+        self.frames.reset.next = self.reset.val();
         self.mac_out.reset.next = self.reset.val();
 
         self.mac_in.tdata.next = self.rx_tdata.val();
@@ -75,13 +83,17 @@ impl<const D: usize, const K: usize> Logic for Fronts<D, K> {
         StreamSource::<Beat<D>>::join(&mut self.mac_in.source, &mut self.rx.sink);
         StreamSource::<Head>::link(&mut self.rx_head, &mut self.rx.head);
         StreamSource::<Beat<D>>::link(&mut self.rx_payload, &mut self.rx.payload);
+        self.rx.raw_enable.next = self.raw_enable.val();
+        self.raw_dropped.next = self.rx.raw_dropped.val();
         for i in 0..16 {
             self.rx_counts[i].next = self.rx.counts[i].val();
         }
 
         StreamSink::<Head>::link(&mut self.tx_head, &mut self.tx.head);
         StreamSink::<Beat<D>>::link(&mut self.tx_payload, &mut self.tx.payload);
-        StreamSource::<Beat<D>>::join(&mut self.tx.source, &mut self.mac_out.sink);
+        StreamSource::<Beat<D>>::join(&mut self.tx.source, &mut self.frames.sinks[0]);
+        StreamSink::<Beat<D>>::link(&mut self.tx_raw, &mut self.frames.sinks[1]);
+        StreamSource::<Beat<D>>::join(&mut self.frames.source, &mut self.mac_out.sink);
         self.tx_mismatched.next = self.tx.mismatched.val();
         self.tx_tdata.next = self.mac_out.tdata.val();
         self.tx_tkeep.next = self.mac_out.tkeep.val();

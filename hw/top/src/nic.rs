@@ -4,6 +4,7 @@
 //!  network
 //!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> head, payload (whole, checked packets) -> HostSide
 //!   tx_* pins <- AxisOut <- TxFront: ICRC, insert, build        <- head, payload                          <- HostSide
+//!                        <----------------------------------------- whole frames                            <- HostSide
 //!
 //!  host
 //!   s_axil_* pins -> HostSide: registers, mailbox, doorbells, work requests, connections, tables -> m_axi_* pins, irq_* pins
@@ -168,6 +169,9 @@ impl<
         StreamSource::<Beat<D>>::join(&mut self.fronts.rx_payload, &mut self.host.rx_payload);
         StreamSource::<Head>::join(&mut self.host.tx_head, &mut self.fronts.tx_head);
         StreamSource::<Beat<D>>::join(&mut self.host.tx_payload, &mut self.fronts.tx_payload);
+        StreamSource::<Beat<D>>::join(&mut self.host.tx_raw, &mut self.fronts.tx_raw);
+        self.fronts.raw_enable.next = self.host.raw_enable.val();
+        self.host.raw_dropped.next = self.fronts.raw_dropped.val();
         for i in 0..16 {
             self.rx_counts[i].next = self.fronts.rx_counts[i].val();
             self.host.class_counts[i].next = self.fronts.rx_counts[i].val();
@@ -181,6 +185,7 @@ impl<
             | (self.fronts.rx_payload.valid.val() & self.host.rx_payload.ready.val())
             | (self.host.tx_head.valid.val() & self.fronts.tx_head.ready.val())
             | (self.host.tx_payload.valid.val() & self.fronts.tx_payload.ready.val())
+            | (self.host.tx_raw.valid.val() & self.fronts.tx_raw.ready.val())
             | (self.fronts.tx_tvalid.val() & self.tx_tready.val());
 
         // The BARs.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use stroma_abi::Psn;
 use stroma_abi::desc::region::rights;
-use stroma_abi::wire::{AtomicEth, Extended, Header, ImmDt, Opcode, Reth, Syndrome, opcode};
+use stroma_abi::wire::{AtomicEth, Extended, Header, Ieth, ImmDt, Opcode, Reth, Syndrome, opcode};
 
 use super::list::List;
 use super::{Denied, Memory, Operation, Packet, Settings, Work};
@@ -105,7 +105,7 @@ impl Job {
             atomic: Some(AtomicEth { address, remote_key, swap_add, compare }),
             ..Extended::default()
         };
-        let (rows, immediate) = match operation {
+        let (rows, told) = match operation {
             Operation::Read => {
                 return ask(opcode::RC_READ_REQUEST, Extended { reth, ..Extended::default() });
             }
@@ -115,6 +115,7 @@ impl Job {
             Operation::FetchAdd(add) => return ask(opcode::RC_FETCH_ADD, operands(add, 0)),
             Operation::Send => (&SEND, None),
             Operation::SendImm(data) => (&SEND_IMM, Some(data)),
+            Operation::SendInv(key) => (&SEND_INV, Some(key)),
             Operation::Write => (&WRITE, None),
             Operation::WriteImm(data) => (&WRITE_IMM, Some(data)),
         };
@@ -123,7 +124,8 @@ impl Job {
         let has = |header| row.header_set().contains(header);
         let extended = Extended {
             reth: reth.filter(|_| has(Header::Reth)),
-            imm: immediate.filter(|_| has(Header::ImmDt)).map(|data| ImmDt { data }),
+            imm: told.filter(|_| has(Header::ImmDt)).map(|data| ImmDt { data }),
+            ieth: told.filter(|_| has(Header::Ieth)).map(|remote_key| Ieth { remote_key }),
             ..Extended::default()
         };
         let packet = Packet {
@@ -145,6 +147,8 @@ const SEND: Rows =
     [[opcode::RC_SEND_MIDDLE, opcode::RC_SEND_LAST], [opcode::RC_SEND_FIRST, opcode::RC_SEND_ONLY]];
 const SEND_IMM: Rows =
     [[opcode::RC_SEND_MIDDLE, opcode::RC_SEND_LAST_IMM], [opcode::RC_SEND_FIRST, opcode::RC_SEND_ONLY_IMM]];
+const SEND_INV: Rows =
+    [[opcode::RC_SEND_MIDDLE, opcode::RC_SEND_LAST_INV], [opcode::RC_SEND_FIRST, opcode::RC_SEND_ONLY_INV]];
 const WRITE: Rows =
     [[opcode::RC_WRITE_MIDDLE, opcode::RC_WRITE_LAST], [opcode::RC_WRITE_FIRST, opcode::RC_WRITE_ONLY]];
 const WRITE_IMM: Rows = [

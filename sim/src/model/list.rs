@@ -26,7 +26,10 @@ impl List {
             if from < to {
                 let address = piece.address.wrapping_add(from - before);
                 let Self { domain, rights, .. } = *self;
-                places.push((Access { key: piece.local_key, domain, rights, address }, to - from));
+                places.push((
+                    Access { key: piece.local_key, domain, rights, address, queue_pair: None },
+                    to - from,
+                ));
             }
             before = end;
         }

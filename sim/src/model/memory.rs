@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use stroma_abi::Qpn;
+
 /// A registered region. Its bytes live here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
@@ -14,6 +16,21 @@ pub struct Region {
     pub domain: u16,
     /// Sum of [`stroma_abi::desc::region::rights`].
     pub rights: u8,
+}
+
+/// A memory window of type 2, bound: a part of a region, for the peer of one queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Key of the region.
+    pub region: u32,
+    /// Virtual address of the first byte.
+    pub base: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Sum of [`stroma_abi::desc::region::rights`] that the peer has.
+    pub rights: u8,
+    /// The queue pair.
+    pub queue_pair: Qpn,
 }
 
 /// Why an access is not allowed.
@@ -33,6 +50,12 @@ pub enum Denied {
         found: u16,
         /// The queue pair's.
         wanted: u16,
+    },
+    /// The key is a window's, and the access not one of its peer.
+    #[error("the window is for the peer of queue pair {found}")]
+    Window {
+        /// The queue pair that the window is bound to.
+        found: Qpn,
     },
     /// The region does not grant the right.
     #[error("the region grants {found:#x}, the access needs {wanted:#x}")]
@@ -63,12 +86,15 @@ pub struct Access {
     pub rights: u8,
     /// First byte.
     pub address: u64,
+    /// The queue pair whose peer asks for it; none for an access of this end itself.
+    pub queue_pair: Option<Qpn>,
 }
 
 /// All regions of one endpoint, by key.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     regions: BTreeMap<u32, Region>,
+    windows: BTreeMap<u32, Window>,
 }
 
 impl Memory {
@@ -80,6 +106,17 @@ impl Memory {
     /// Takes a region back; from now on its key means nothing.
     pub fn deregister(&mut self, key: u32) -> Option<Region> {
         self.regions.remove(&key)
+    }
+
+    /// Binds a window under a key.
+    pub fn bind(&mut self, key: u32, window: Window) {
+        self.windows.insert(key, window);
+    }
+
+    /// Ends the key of a window, if it is bound to this queue pair.
+    pub fn invalidate(&mut self, key: u32, queue_pair: Qpn) -> Option<Window> {
+        let is_bound = self.windows.get(&key).is_some_and(|window| window.queue_pair == queue_pair);
+        is_bound.then(|| self.windows.remove(&key)).flatten()
     }
 
     /// The region of a key.
@@ -106,8 +143,8 @@ impl Memory {
     /// # Errors
     /// As [`Self::check`].
     pub fn read(&self, access: &Access, length: u64) -> Result<Vec<u8>, Denied> {
-        let place = self.place(access, length)?;
-        Ok(self.regions.get(&access.key).map_or_else(Vec::new, |region| region.bytes[place].to_vec()))
+        let (key, place) = self.place(access, length)?;
+        Ok(self.regions.get(&key).map_or_else(Vec::new, |region| region.bytes[place].to_vec()))
     }
 
     /// Writes.
@@ -115,31 +152,44 @@ impl Memory {
     /// # Errors
     /// As [`Self::check`]; nothing is written then.
     pub fn write(&mut self, access: &Access, bytes: &[u8]) -> Result<(), Denied> {
-        let place = self.place(access, bytes.len() as u64)?;
-        if let Some(region) = self.regions.get_mut(&access.key) {
+        let (key, place) = self.place(access, bytes.len() as u64)?;
+        if let Some(region) = self.regions.get_mut(&key) {
             region.bytes[place].copy_from_slice(bytes);
         }
         Ok(())
     }
 
-    fn place(&self, access: &Access, length: u64) -> Result<Range<usize>, Denied> {
-        let &Access { key, domain, rights, address } = access;
+    /// The region that an access lands in, and where.
+    fn place(&self, access: &Access, length: u64) -> Result<(u32, Range<usize>), Denied> {
+        let &Access { key, domain, rights, address, queue_pair } = access;
         if length == 0 {
-            return Ok(0..0);
+            return Ok((key, 0..0));
         }
-        let region = self.regions.get(&key).ok_or(Denied::Key { key })?;
+        let window = self.windows.get(&key);
+        let parent = window.map_or(key, |window| window.region);
+        let region = self.regions.get(&parent).ok_or(Denied::Key { key })?;
         if region.domain != domain {
             return Err(Denied::Domain { found: region.domain, wanted: domain });
         }
-        if region.rights & rights != rights {
-            return Err(Denied::Rights { found: region.rights, wanted: rights });
+        let granted = window.map_or(region.rights, |window| window.rights);
+        if let Some(found) = window.map(|window| window.queue_pair).filter(|found| queue_pair != Some(*found))
+        {
+            return Err(Denied::Window { found });
+        }
+        if granted & rights != rights {
+            return Err(Denied::Rights { found: granted, wanted: rights });
         }
         let bounds = Denied::Bounds { address, length };
         // Offsets rather than addresses: a range that wraps at 2^64 must not look small.
-        let start = address.checked_sub(region.base).ok_or(bounds)?;
-        let end = start.checked_add(length).ok_or(bounds)?;
+        let within = |base: u64, size: u64| {
+            let start = address.checked_sub(base)?;
+            start.checked_add(length).filter(|end| *end <= size).map(|end| start..end)
+        };
+        if let Some(window) = window {
+            within(window.base, window.length).ok_or(bounds)?;
+        }
+        let place = within(region.base, region.bytes.len() as u64).ok_or(bounds)?;
         let index = |offset: u64| usize::try_from(offset).map_err(|_| bounds);
-        let place = index(start)?..index(end)?;
-        if place.end > region.bytes.len() { Err(bounds) } else { Ok(place) }
+        Ok((parent, index(place.start)?..index(place.end)?))
     }
 }

@@ -10,8 +10,8 @@
 //!                                              └─> CNPs counted
 //! ```
 //!
-//! Spoken is all of a reliable connection but SEND with invalidate: SEND and WRITE with and without immediate data, READ,
-//! `CMP_SWAP`, `FETCH_ADD`, receives of one queue pair or of several, RNR NAKs. An operation to come is one more row in each
+//! Spoken is all of a reliable connection: SEND and WRITE with and without immediate data, SEND that ends the key of a memory
+//! window, READ, `CMP_SWAP`, `FETCH_ADD`, receives of one queue pair or of several, RNR NAKs. An operation to come is one more row in each
 //! of two matches: [`Responder`] names what a request's op-code does, `job.rs` what packets an operation has.
 
 mod completion;
@@ -34,7 +34,7 @@ mod work;
 pub use completion::Completion;
 pub use dropped::Dropped;
 pub use endpoint::Endpoint;
-pub use memory::{Access, Denied, Memory, Region};
+pub use memory::{Access, Denied, Memory, Region, Window};
 pub use packet::Packet;
 pub use path::{Addresses, Path};
 pub use queue_pair::QueuePair;

@@ -22,12 +22,14 @@ pub struct Received {
     pub id: u64,
     /// How it ended. Without success, the rest is empty.
     pub status: Status,
-    /// What the peer posted: `Send`, `SendImm` or `WriteImm`.
+    /// What the peer posted: `Send`, `SendImm`, `SendInv` or `WriteImm`.
     pub operation: WorkOp,
     /// Bytes of the message: of a WRITE, those that went where the peer said.
     pub bytes: u32,
     /// Immediate data.
     pub immediate: Option<u32>,
+    /// The key that the message ended.
+    pub invalidated: Option<u32>,
     /// Does the peer want the receiver to be woken?
     pub solicited: bool,
 }
@@ -36,7 +38,8 @@ impl Received {
     /// A receive that no message filled.
     #[must_use]
     pub const fn failed(id: u64, status: Status) -> Self {
-        Self { id, status, operation: WorkOp::Send, bytes: 0, immediate: None, solicited: false }
+        let (operation, bytes, immediate, invalidated) = (WorkOp::Send, 0, None, None);
+        Self { id, status, operation, bytes, immediate, invalidated, solicited: false }
     }
 }
 

@@ -8,7 +8,7 @@ mod resources;
 use std::collections::VecDeque;
 
 use stroma_abi::Psn;
-use stroma_abi::wire::{NakCode, Position, Reth, Syndrome, opcode};
+use stroma_abi::wire::{Header, NakCode, Position, Reth, Syndrome, opcode};
 
 use super::job::MESSAGE_MAX;
 use super::{Access, Dropped, Memory, Packet, Receive, ReceiveQueue, Received, Settings};
@@ -152,15 +152,17 @@ impl Responder {
         Ok(())
     }
 
-    /// What each op-code does. SEND with invalidate is not spoken, and refused like any unknown request.
+    /// What each op-code does.
     fn execute(&mut self, request: &Packet, memory: &mut Memory) -> Result<(), Refusal> {
         match request.opcode {
             opcode::RC_SEND_FIRST
             | opcode::RC_SEND_MIDDLE
             | opcode::RC_SEND_LAST
             | opcode::RC_SEND_LAST_IMM
+            | opcode::RC_SEND_LAST_INV
             | opcode::RC_SEND_ONLY
-            | opcode::RC_SEND_ONLY_IMM => self.send(request, memory),
+            | opcode::RC_SEND_ONLY_IMM
+            | opcode::RC_SEND_ONLY_INV => self.send(request, memory),
             opcode::RC_WRITE_FIRST
             | opcode::RC_WRITE_MIDDLE
             | opcode::RC_WRITE_LAST
@@ -183,7 +185,13 @@ impl Responder {
     }
 
     fn access(&self, reth: &Reth, rights: u8) -> Access {
-        Access { key: reth.remote_key, domain: self.settings.domain, rights, address: reth.address }
+        self.remote(reth.remote_key, reth.address, rights)
+    }
+
+    /// An access of the peer.
+    fn remote(&self, key: u32, address: u64, rights: u8) -> Access {
+        let Settings { domain, local, .. } = self.settings;
+        Access { key, domain, rights, address, queue_pair: Some(local) }
     }
 
     /// A request from before the expected one: a SEND or WRITE is acknowledged again, a READ executed again, an atomic answered
@@ -192,8 +200,8 @@ impl Responder {
         match request.opcode {
             opcode::RC_READ_REQUEST => self.repeat_read(request, memory),
             opcode::RC_CMP_SWAP | opcode::RC_FETCH_ADD => self.repeat_atomic(request.psn),
-            // SENDs and WRITEs are the first rows of the table.
-            row if row.code <= opcode::RC_WRITE_ONLY_IMM.code => {
+            // SENDs and WRITEs are the first rows of the table, but for those that end a key.
+            row if row.code <= opcode::RC_WRITE_ONLY_IMM.code || row.header_set().contains(Header::Ieth) => {
                 let latest = Psn::new(self.expected.value().wrapping_sub(1));
                 self.acknowledge(latest, POSITIVE);
                 Ok(())

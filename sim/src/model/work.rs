@@ -9,6 +9,8 @@ pub enum Operation {
     Send,
     /// The same, with immediate data.
     SendImm(u32),
+    /// The same, and ends a key of the peer.
+    SendInv(u32),
     /// Local bytes to the peer's memory.
     Write,
     /// The same, and the peer's next receive completes with immediate data.

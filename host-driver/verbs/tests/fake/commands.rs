@@ -17,6 +17,13 @@ type Answer = Result<[u8; BODY_LEN], (CommandStatus, u16)>;
 
 const NOTHING: [u8; BODY_LEN] = [0; BODY_LEN];
 
+/// A body, zeros behind it.
+fn padded(bytes: &[u8]) -> [u8; BODY_LEN] {
+    let mut body = NOTHING;
+    body[..bytes.len()].copy_from_slice(bytes);
+    body
+}
+
 impl Engine {
     /// Runs the command in the mailbox.
     pub(crate) fn command(&mut self, mock: &Mock) {
@@ -54,12 +61,17 @@ impl Engine {
         let verb = Verb::from_code(command.verb).ok_or((CommandStatus::UnknownVerb, 0))?;
         let kind = ObjectKind::from_code(command.object_kind).ok_or((CommandStatus::UnknownKind, 0))?;
         let exists = match kind {
-            ObjectKind::QueuePair => self.queue_pairs.contains_key(&number),
+            ObjectKind::QueuePair | ObjectKind::Statistics => self.queue_pairs.contains_key(&number),
             ObjectKind::CompletionQueue => self.completion_queues.contains_key(&number),
             ObjectKind::Region => self.regions.contains_key(&number),
             ObjectKind::SharedQueue => return Err((CommandStatus::UnknownKind, 0)),
         };
         match (verb, exists) {
+            // Nothing is ever sent.
+            (Verb::Query, true) if kind == ObjectKind::Statistics => Ok(NOTHING),
+            _ if kind == ObjectKind::Statistics && verb != Verb::Query => {
+                Err((CommandStatus::UnknownVerb, 0))
+            }
             (Verb::Create, _) if number >= 8 => Err((CommandStatus::OutOfRange, 0)),
             (Verb::Create, true) => Err((CommandStatus::Exists, 0)),
             (Verb::Create, false) => self.create(kind, number, body),
@@ -69,12 +81,18 @@ impl Engine {
                     ObjectKind::QueuePair => drop(self.queue_pairs.remove(&number)),
                     ObjectKind::CompletionQueue => drop(self.completion_queues.remove(&number)),
                     ObjectKind::Region => drop(self.regions.remove(&number)),
-                    ObjectKind::SharedQueue => unreachable!("none exists"),
+                    ObjectKind::SharedQueue | ObjectKind::Statistics => unreachable!("none exists"),
                 }
                 Ok(NOTHING)
             }
             (Verb::Query, true) if kind == ObjectKind::QueuePair => {
                 Ok(self.queue_pairs[&number].body.to_bytes())
+            }
+            (Verb::Query, true) if kind == ObjectKind::CompletionQueue => {
+                Ok(padded(&self.completion_queues[&number].to_bytes()))
+            }
+            (Verb::Query, true) if kind == ObjectKind::Region => {
+                Ok(padded(&self.regions[&number].to_bytes()))
             }
             (Verb::Modify, true) if kind == ObjectKind::QueuePair => {
                 self.modify(number, command.attributes, &QueuePair::parse(body).unwrap())
@@ -111,7 +129,7 @@ impl Engine {
                 check(body.list.is_multiple_of(64), Region::LIST.byte)?;
                 self.regions.insert(number, body);
             }
-            ObjectKind::SharedQueue => unreachable!("none is made"),
+            ObjectKind::SharedQueue | ObjectKind::Statistics => unreachable!("none is made"),
         }
         Ok(NOTHING)
     }

@@ -55,6 +55,7 @@ statuses! {
     2  LocalQueuePair      "The request contradicts itself or its ring slot was overwritten.";
     4  LocalProtection     "A local key, its bounds or its rights do not allow a local access.";
     5  Flushed             "The queue pair was in error before this request could run.";
+    6  WindowBind          "A memory window cannot be bound as asked, or its key cannot be ended.";
     7  BadResponse         "The peer answered what was not asked.";
     8  LocalAccess         "A message arrived whose local buffer may not be written.";
     9  RemoteInvalid       "The peer calls the request invalid.";

@@ -46,6 +46,7 @@ events! {
     6 CommunicationUp "The first packet arrived on a queue pair not yet ready to send.";
     7 Port            "The link went up (`subkind` 1) or down (0).";
     8 CardError       "A DMA of the card itself failed; `data` is the address.";
+    9 SendQueueDrained "A queue pair in Drained has finished all requests that it had begun, and `notify` was set.";
 }
 
 #[cfg(test)]

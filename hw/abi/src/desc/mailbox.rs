@@ -2,7 +2,8 @@
 //!
 //! An op-code names a kind of object and what is to become of it; the driver chooses the object's number. A body is
 //! the object's own layout: [`QueuePair`](super::QueuePair), [`CompletionQueue`](super::CompletionQueue),
-//! [`Region`](super::Region) or [`SharedQueue`](super::SharedQueue), in a create and a modify command and in the reply to a query.
+//! [`Region`](super::Region) or [`SharedQueue`](super::SharedQueue), in a create and a modify command and in the reply to a query;
+//! [`Statistics`](super::Statistics) in the reply to a query alone.
 
 use crate::layout::layout;
 
@@ -77,12 +78,13 @@ codes! {
         2 CompletionQueue "Completion queue.";
         3 Region          "Memory region. There is no modify.";
         4 SharedQueue     "Shared receive queue. Queue pairs that use it end before it does.";
+        5 Statistics      "What a queue pair is doing, by its number. There is query alone.";
     }
 }
 
 codes! {
     /// How a command ended. Any but `Done` has changed nothing. Of several causes the first told is: `UnknownKind`,
-    /// `UnknownVerb`, `OutOfRange` (create alone), `NoObject` or `Exists`, `BadAttribute` (create), then the fields in
+    /// `UnknownVerb`, `OutOfRange` (create, and query of statistics), `NoObject` or `Exists`, `BadAttribute` (create), then the fields in
     /// their order.
     CommandStatus: u16 {
         0 Done         "Carried out.";
@@ -94,6 +96,7 @@ codes! {
         6 BadField     "A field of the body holds what it may not.";
         7 BadAttribute "The mask lacks an attribute that is needed, or names one that may not change now.";
         8 BadState     "The queue pair cannot go to this state from its present one.";
+        9 InUse        "Memory windows are bound to the region.";
     }
 }
 

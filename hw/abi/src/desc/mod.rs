@@ -12,6 +12,7 @@ pub mod request;
 pub mod rpc;
 pub mod sge;
 pub mod shared_queue;
+pub mod statistics;
 pub mod wqe;
 
 pub use completion_queue::CompletionQueue;
@@ -25,7 +26,8 @@ pub use request::{Body, Wqe, WqeError};
 pub use rpc::{Parameters, SlotCommand};
 pub use sge::{Sge, SgeList};
 pub use shared_queue::SharedQueue;
-pub use wqe::{AtomicOperands, UdTarget, WorkOp, WqeHead};
+pub use statistics::Statistics;
+pub use wqe::{AtomicOperands, UdTarget, WindowBind, WorkOp, WqeHead};
 
 /// log2 of what the rings' DMA addresses are multiples of: those of queue pairs, completion queues and events.
 pub const RING_ALIGN_LOG: usize = 12;

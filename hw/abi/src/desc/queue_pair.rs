@@ -25,7 +25,7 @@ layout! {
     SEND_BASE        send_base:        u64  =  16, 0, 64, "DMA address of the send queue, a multiple of 4096; at creation only";
     RECEIVE_BASE     receive_base:     u64  =  24, 0, 64, "DMA address of the receive queue, a multiple of 4096; at creation only";
     SRQ              srq:              u32  =  32, 0, 24, "shared receive queue; at creation only";
-    PATH_MTU         path_mtu:         u8   =  35, 0,  3, "path MTU: 1 256 bytes, 2 512, 3 1024, 4 2048, 5 4096; `PATH_MTU`";
+    PATH_MTU         path_mtu:         u8   =  35, 0,  3, "path MTU: 1 256 bytes, 2 512, 3 1024, 4 2048, 5 4096; Raw: 5; `PATH_MTU`";
     Q_KEY            q_key:            u32  =  36, 0, 32, "UD: key that senders must know; `Q_KEY`";
     PEER             peer:             Qpn  =  40, 0, 24, "queue pair of the peer; `PEER`";
     MIN_RNR          min_rnr:          u8   =  43, 0,  5, "timer code sent with RNR NAKs; `MIN_RNR`";
@@ -49,6 +49,8 @@ layout! {
     PACE             pace:             u32  =  88, 0, 24, "cycles a KiB of requests takes at least, in 1/256; 0: no limit; `PACE`";
     RESULT_BASE      result_base:      u64  =  96, 0, 64, "DMA address of the area for RPC results; `RESULT_AREA`";
     RESULT_LOG       result_log:       u8   = 104, 0,  5, "log2 of the bytes of one result; `RESULT_AREA`";
+    NOTIFY           notify:           bool = 105, 0,  1, "on the way to Drained: an event tells when nothing is unacknowledged any more; `STATE`";
+    DRAINING         draining:         bool = 105, 7,  1, "shown by query: it is on its way to Drained, and something is unacknowledged; `STATE`";
 }
 
 const _: () = assert!(QueuePair::LEN == BODY_LEN);
@@ -60,7 +62,7 @@ codes! {
         1 Init           "Receives may be posted.";
         2 ReadyToReceive "Requests of the peer are answered.";
         3 ReadyToSend    "Requests are carried out.";
-        4 Drained        "Requests begun are finished, no other is begun.";
+        4 Drained        "SQD: requests begun are finished, no other is begun; those posted wait.";
         5 SendError      "UC, UD: a request failed; those behind it are flushed.";
         6 Error          "All requests and receives are flushed.";
     }
@@ -73,6 +75,7 @@ codes! {
         2 Unreliable "UC: unreliable connection.";
         3 Datagram   "UD: unreliable datagrams.";
         4 Local      "No network: NOP, GATHER and SCATTER alone.";
+        5 Raw        "Whole Ethernet frames: those that are not RoCE arrive here, and SEND sends one.";
     }
 }
 
@@ -126,7 +129,8 @@ const RC: u8 = 1 << QueuePairKind::Reliable as u8;
 const UC: u8 = 1 << QueuePairKind::Unreliable as u8;
 const UD: u8 = 1 << QueuePairKind::Datagram as u8;
 const LOCAL: u8 = 1 << QueuePairKind::Local as u8;
-const ANY: u8 = RC | UC | UD | LOCAL;
+const RAW: u8 = 1 << QueuePairKind::Raw as u8;
+const ANY: u8 = RC | UC | UD | LOCAL | RAW;
 
 macro_rules! transitions {
     ($($from:ident -> $to:ident, $kinds:expr, [$($required:ident)*], [$($optional:ident)*];)*) => {
@@ -144,22 +148,23 @@ macro_rules! transitions {
 transitions! {
     Reset          -> Init,           RC | UC, [RIGHTS P_KEY], [PACE RESULT_AREA];
     Reset          -> Init,           UD,      [Q_KEY P_KEY],  [PACE];
-    Reset          -> Init,           LOCAL,   [],             [PACE];
+    Reset          -> Init,           LOCAL | RAW, [],         [PACE];
     Init           -> Init,           RC | UC, [],             [RIGHTS P_KEY PACE RESULT_AREA];
     Init           -> Init,           UD,      [],             [Q_KEY P_KEY PACE];
-    Init           -> Init,           LOCAL,   [],             [PACE];
+    Init           -> Init,           LOCAL | RAW, [],         [PACE];
     Init           -> ReadyToReceive, RC,      [ADDRESS PATH_MTU PEER RECEIVE_PSN READS_IN MIN_RNR], [RIGHTS P_KEY PACE];
     Init           -> ReadyToReceive, UC,      [ADDRESS PATH_MTU PEER RECEIVE_PSN], [RIGHTS P_KEY PACE];
     Init           -> ReadyToReceive, UD,      [],             [Q_KEY P_KEY PACE];
     Init           -> ReadyToReceive, LOCAL,   [],             [PACE];
+    Init           -> ReadyToReceive, RAW,     [PATH_MTU],     [PACE];
     ReadyToReceive -> ReadyToSend,    RC,      [SEND_PSN TIMEOUT RETRY RNR_RETRY READS_OUT], [RIGHTS MIN_RNR PACE];
     ReadyToReceive -> ReadyToSend,    UC,      [SEND_PSN],     [RIGHTS PACE];
     ReadyToReceive -> ReadyToSend,    UD,      [SEND_PSN],     [Q_KEY PACE];
-    ReadyToReceive -> ReadyToSend,    LOCAL,   [],             [PACE];
+    ReadyToReceive -> ReadyToSend,    LOCAL | RAW, [],         [PACE];
     ReadyToSend    -> ReadyToSend,    RC,      [],             [RIGHTS MIN_RNR PACE];
     ReadyToSend    -> ReadyToSend,    UC,      [],             [RIGHTS PACE];
     ReadyToSend    -> ReadyToSend,    UD,      [],             [Q_KEY PACE];
-    ReadyToSend    -> ReadyToSend,    LOCAL,   [],             [PACE];
+    ReadyToSend    -> ReadyToSend,    LOCAL | RAW, [],         [PACE];
     ReadyToSend    -> Drained,        ANY,     [],             [];
     Drained        -> Drained,        RC,      [],             [RIGHTS ADDRESS TIMEOUT RETRY RNR_RETRY READS_OUT READS_IN MIN_RNR P_KEY PACE];
     Drained        -> Drained,        UC,      [],             [RIGHTS ADDRESS P_KEY PACE];
@@ -167,7 +172,7 @@ transitions! {
     Drained        -> ReadyToSend,    RC,      [],             [RIGHTS MIN_RNR PACE];
     Drained        -> ReadyToSend,    UC,      [],             [RIGHTS PACE];
     Drained        -> ReadyToSend,    UD,      [],             [Q_KEY PACE];
-    Drained        -> ReadyToSend,    LOCAL,   [],             [PACE];
+    Drained        -> ReadyToSend,    LOCAL | RAW, [],         [PACE];
     SendError      -> ReadyToSend,    UC,      [],             [RIGHTS];
     SendError      -> ReadyToSend,    UD,      [],             [Q_KEY];
 }

@@ -34,6 +34,8 @@ layout! {
     LIST   list:   u64  = 16, 0, 64, "DMA address of the page list, whose first entry is the page of `base`; a multiple of 64";
     PD     pd:     u16  = 24, 0, 16, "protection domain";
     RIGHTS rights: u8   = 26, 0,  5, "sum of the `rights`";
+    BINDABLE bindable: bool = 26, 5, 1, "windows may stand for parts of it";
+    WINDOW window: bool = 26, 6,  1, "a memory window of type 2: made with all other fields but `pd` zero; shown with base, length, key and rights while it is bound";
 }
 
 #[cfg(test)]
@@ -51,11 +53,13 @@ mod tests {
             list: 0x1817_1615_1413_1211,
             pd: 0x1a19,
             rights: rights::RPC | rights::LOCAL_WRITE,
+            bindable: true,
+            window: false,
         };
         let mut expected = [0; Region::LEN];
         expected[..14].copy_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
         expected[14..16].copy_from_slice(&[0x0f, 0b110]);
-        expected[16..27].copy_from_slice(&[0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x11]);
+        expected[16..27].copy_from_slice(&[0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x31]);
         assert_eq!(region.to_bytes(), expected);
         assert_eq!(Region::parse(&expected), Some(region));
     }

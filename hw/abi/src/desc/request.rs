@@ -4,7 +4,7 @@ use super::{
     Parameters, Sge, SgeList, WorkOp, WqeHead,
     rpc::PARAMETERS_MAX,
     sge::SGE_MAX,
-    wqe::{AtomicOperands, BODY_AT, SECOND_AT, UNIT, UNITS_MAX},
+    wqe::{AtomicOperands, BODY_AT, SECOND_AT, UNIT, UNITS_MAX, WindowBind},
 };
 use crate::wire::RpcTarget;
 
@@ -13,6 +13,8 @@ use crate::wire::RpcTarget;
 pub enum Body<'a> {
     /// Nothing.
     Nop,
+    /// What a memory window is to stand for.
+    Window(WindowBind),
     /// Pieces of local memory: source of SEND and WRITE, destination of READ.
     Gather(SgeList),
     /// The payload itself.
@@ -163,6 +165,7 @@ impl<'a> Wqe<'a> {
         let (first, second) = request[BODY_AT..].split_at_mut(SECOND_AT - BODY_AT);
         match &self.body {
             Body::Nop => {}
+            Body::Window(window) => window.emit(&mut request[BODY_AT..]),
             Body::Gather(list) => list.encode(&mut request[BODY_AT..]),
             Body::Inline(data) => request[BODY_AT..][..data.len()].copy_from_slice(data),
             Body::Atomic { operands, result } => {
@@ -220,6 +223,7 @@ impl<'a> Body<'a> {
     fn extent(&self) -> Extent {
         let (end, sges, bytes) = match self {
             Self::Nop => (BODY_AT, 0, 0),
+            Self::Window(_) => (UNIT, 0, 0),
             Self::Gather(list) => (BODY_AT + list.encoded_len(), list.as_slice().len(), list.total()),
             Self::Inline(data) => (BODY_AT + data.len(), 0, data.len() as u64),
             Self::Atomic { .. } => (UNIT, 1, 8),
@@ -245,7 +249,8 @@ impl<'a> Body<'a> {
             SgeList::decode(count, bytes).ok_or(too_long(at + count * Sge::LEN))
         };
         Ok(match op {
-            WorkOp::Nop => Self::Nop,
+            WorkOp::Nop | WorkOp::Invalidate => Self::Nop,
+            WorkOp::Bind => Self::Window(WindowBind::parse(first).ok_or(too_long(UNIT))?),
             WorkOp::CmpSwap | WorkOp::FetchAdd => {
                 let operands = AtomicOperands::parse(first).ok_or(too_long(UNIT))?;
                 Self::Atomic { operands, result: one(second)? }
@@ -270,7 +275,8 @@ impl<'a> Body<'a> {
 
 fn belongs(op: WorkOp, body: &Body<'_>) -> bool {
     match op {
-        WorkOp::Nop => matches!(body, Body::Nop),
+        WorkOp::Nop | WorkOp::Invalidate => matches!(body, Body::Nop),
+        WorkOp::Bind => matches!(body, Body::Window(_)),
         WorkOp::Send
         | WorkOp::SendImm
         | WorkOp::SendInv

@@ -7,6 +7,7 @@
 //!                                         | swap/add, compare | result SGE        ]             atomics
 //!                                         | result SGE        | parameters ............      ]  RPC
 //!                                         | result SGE        | SGE 0             | SGE 1 .. ]  RPC WRITE
+//!                                         | what the window stands for            ]             BIND_MW
 //! ```
 
 use super::Sge;
@@ -40,7 +41,7 @@ layout! {
     LENGTH      length:      u32  =  8, 0, 32, "bytes of the payload";
     INDEX       index:       u16  = 12, 0, 16, "the request's own index: a stale slot does not match";
     REMOTE      remote:      u64  = 16, 0, 64, "remote address; the one place of a local copy; an `RpcTarget`; or a `UdTarget`";
-    KEY         key:         u32  = 24, 0, 32, "`R_Key`; `L_Key` of the one place of a local copy; for UD the `Q_Key`";
+    KEY         key:         u32  = 24, 0, 32, "`R_Key`, also the window's to be; `L_Key` of the one place of a local copy; for UD the `Q_Key`";
 }
 
 layout! {
@@ -57,6 +58,16 @@ layout! {
     COMPARE  compare:  u64 = 8, 0, 64, "value expected by `CMP_SWAP`";
 }
 
+layout! {
+    /// What a memory window is to stand for. Its key is the head's.
+    WindowBind: Little, 32 bytes;
+    BASE   base:   u64 =  0, 0, 64, "virtual address of the first byte";
+    LENGTH length: u64 =  8, 0, 48, "bytes, at least one";
+    RIGHTS rights: u8  = 14, 0,  5, "sum of the `rights` peers have";
+    REGION region: u32 = 16, 0, 32, "`L_Key` of the region";
+}
+
+const _: () = assert!(BODY_AT + WindowBind::LEN == UNIT);
 const _: () = assert!(BODY_AT + AtomicOperands::LEN == SECOND_AT && SECOND_AT + Sge::LEN == UNIT);
 
 macro_rules! work_ops {
@@ -99,6 +110,8 @@ work_ops! {
     0x0b RpcWrite "RPC_WRITE" "Streams a payload through a remote kernel.";
     0x0c Gather   "GATHER"    "Copies pieces of local memory, or inline data, to one place of it.";
     0x0d Scatter  "SCATTER"   "Copies one place of local memory to pieces of it.";
+    0x0e Bind     "BIND_MW"   "Gives a memory window a key, and a part of a region to stand for.";
+    0x0f Invalidate "LOCAL_INV" "Ends the key of a memory window.";
 }
 
 #[cfg(test)]

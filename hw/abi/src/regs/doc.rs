@@ -11,8 +11,8 @@ use crate::{
     Entry,
     desc::{
         AtomicOperands, Command, CommandStatus, CompletionQueue, Cqe, Eqe, Event, ObjectKind, QueuePair,
-        QueuePairKind, QueuePairState, ReceiveHead, Region, Reply, Sge, SharedQueue, SlotCommand, Status,
-        UdTarget, Verb, WorkOp, WqeHead,
+        QueuePairKind, QueuePairState, ReceiveHead, Region, Reply, Sge, SharedQueue, SlotCommand, Statistics,
+        Status, UdTarget, Verb, WindowBind, WorkOp, WqeHead,
         queue_pair::{TRANSITIONS, attribute},
     },
     wire::{Class, RpcStatus, RpcTarget},
@@ -32,7 +32,9 @@ const CLASSES: &str = "\
 
 Every received frame gets one class. A frame is judged layer by layer, in the order of the wire: Ethernet and tag, IP,
 UDP, BTH, the rest. A layer is judged when all its bytes are there, and the frame is a runt when they are not. Within a
-layer the first class that applies wins. `mac-error` comes from the MAC and beats all others.
+layer the first class that applies wins. `mac-error` comes from the MAC and beats all others. Frames of the classes
+`not-ip`, `ip-options`, `fragment`, `not-udp` and `wrong-port` are other people's traffic: they go to the raw Ethernet queue,
+if there is one.
 ";
 
 const WQE: &str = "\
@@ -53,6 +55,7 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
     ("WQE head", WQE, WqeHead::LEN, WqeHead::TABLE),
     ("SGE", "One piece of local memory, in WQEs and receive entries.", Sge::LEN, Sge::TABLE),
     ("Atomic operands", "Bytes 32 to 47 of an atomic's WQE.", AtomicOperands::LEN, AtomicOperands::TABLE),
+    ("Window bind", "Bytes 32 to 63 of a `BIND_MW` WQE.", WindowBind::LEN, WindowBind::TABLE),
     ("UD target", "What `remote` of a WQE holds on a UD queue pair.", UdTarget::LEN, UdTarget::TABLE),
     (
         "Receive head",
@@ -76,6 +79,12 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
         "Body of its commands. Each field names the attribute that modifies it.",
         QueuePair::LEN,
         QueuePair::TABLE,
+    ),
+    (
+        "Statistics",
+        "Body of the reply to their query. Counters go round at 2^32 and begin at zero with the queue pair, and in RESET.",
+        Statistics::LEN,
+        Statistics::TABLE,
     ),
     ("Command", "Head of a mailbox command.", Command::LEN, Command::TABLE),
     ("Reply", "Head of a mailbox reply.", Reply::LEN, Reply::TABLE),
@@ -245,6 +254,9 @@ mod tests {
                 page.contains(&std::format!("`{name}")) || page.contains(&std::format!("`.{name}")),
                 "{name}"
             );
+        }
+        for class in Class::RAW {
+            assert!(CLASSES.contains(class.name()), "{class} is raw");
         }
         for class in Class::ALL {
             assert!(page.contains(&std::format!("| {} | `{}` |", class.index(), class.name())));

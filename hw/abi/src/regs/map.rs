@@ -135,9 +135,11 @@ block! {
     TX_FRAMES = Reg::long("tx_frames", 0x10, ReadOnly, "Frames sent.");
     RX_OVERRUN = Reg::long("rx_overrun", 0x18, ReadOnly,
         "Whole frames dropped at the MAC because the receive buffer was full.");
-    RAW_FRAMES = Reg::long("raw_frames", 0x20, ReadOnly, "Frames handed to the raw Ethernet queue.");
+    RAW_FRAMES = Reg::long("raw_frames", 0x20, ReadOnly,
+        "Frames that are not RoCE, for which the raw Ethernet queue had a receive.");
     RAW_DROPPED = Reg::long("raw_dropped", 0x28, ReadOnly,
-        "Frames lost because the raw Ethernet queue was full.");
+        "Those that were lost while it was enabled: too many at once, longer than 4096 bytes, no receive, or no queue pair \
+         that takes them.");
     RETRANSMITTED = Reg::long("retransmitted", 0x30, ReadOnly, "Packets sent again.");
     TIMEOUTS = Reg::long("timeouts", 0x38, ReadOnly, "Acknowledgement timers that ran out.");
     NAKS = Reg::long("naks", 0x40, ReadOnly, "NAKs sent, RNR apart.");
@@ -162,9 +164,18 @@ block! {
     CNPS_SENT = Reg::long("cnps_sent", 0xa8, ReadOnly, "Congestion notifications sent.");
     CNPS_RECEIVED = Reg::long("cnps_received", 0xb0, ReadOnly, "Congestion notifications received.");
     RX_UNWANTED = Reg::long("rx_unwanted", 0xb8, ReadOnly,
-        "Good packets that were for no queue pair, in no state to take them, or from a stranger.");
+        "Good packets that were for another station, for no queue pair, for one in no state to take them or that had failed, or from a stranger.");
     ANSWERS_DROPPED = Reg::long("answers_dropped", 0xc0, ReadOnly,
         "READs that were not answered because 16 of their queue pair waited; the peer asks again.");
+    OUT_OF_SEQUENCE = Reg::long("out_of_sequence", 0xc8, ReadOnly,
+        "Requests that were thrown away because one before them was missing, or atomics before them were under way; the \
+         first behind a gap is told by a NAK.");
+    ANSWERS_STALE = Reg::long("answers_stale", 0xd0, ReadOnly,
+        "Answers of which nothing came: of what was answered before or never asked, or that said again what was known.");
+    RX_ACCEPTED = Reg::long("rx_accepted", 0xd8, ReadOnly,
+        "Requests in their turn, carried out or refused by a NAK, and answers that were waited for. With `rx_unwanted`, \
+         `cnps_received`, `duplicates`, `out_of_sequence`, `rnr_naks` and `answers_stale`: every good RoCE packet.");
+    RAW_SENT = Reg::long("raw_sent", 0xf8, ReadOnly, "Frames sent by raw queue pairs; `tx_frames` counts them, too.");
 }
 
 block! {
@@ -229,6 +240,12 @@ block! {
     port at 0x0c00, 0x200, kind 0x09 version 0x0001_0000 next 0;
     MAC = Reg::long("mac", 0x10, ReadWrite, "MAC address.").with(&[
         part("address", 0, 48, "first byte lowest"),
+    ]);
+    RAW_QUEUE_PAIR = Reg::word("raw_queue_pair", 0x18, ReadWrite,
+        "Where frames go that are well formed, and not RoCE, whoever they are addressed to. A queue pair of another kind, or \
+         in no state to receive, gets none.").with(&[
+        part("queue_pair", 0, 24, "a queue pair of the kind Raw"),
+        part("enable", 31, 1, "such frames are wanted"),
     ]);
     ADDRESS_LOW = Reg::long("address_low", 0x100, ReadWrite,
         "The first eight bytes of address n, first byte lowest: IPv6, or IPv4 as `::ffff:a.b.c.d`.").times(PORT_ADDRESSES, 16);

@@ -55,6 +55,32 @@ classes! {
 }
 
 impl Class {
+    /// Those that other people's traffic falls under: well formed as far as it was read, and not RoCE. Such frames go to
+    /// the raw Ethernet queue.
+    ///
+    /// | class | |
+    /// |---|---|
+    /// | `NotIp` | ARP, LLDP, a second tag |
+    /// | `IpOptions`, `Fragment`, `NotUdp`, `WrongPort` | IP that this card does not read: ICMP, neighbour discovery, TCP, ... |
+    /// | `Roce` | goes to its queue pair |
+    /// | all others | defective: no stack would take it, or RoCE that was spoilt on its way |
+    ///
+    /// The checksum of an IPv4 header with options is not looked at here; whoever reads the frame does.
+    pub const RAW: [Self; 5] = [Self::NotIp, Self::IpOptions, Self::Fragment, Self::NotUdp, Self::WrongPort];
+
+    /// Is it one of [`Self::RAW`]?
+    #[must_use]
+    pub const fn is_raw(self) -> bool {
+        let mut at = 0;
+        while at < Self::RAW.len() {
+            if Self::RAW[at] as u8 == self as u8 {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+
     /// Number of its counter.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -96,6 +122,19 @@ mod tests {
         assert_eq!(Class::COUNT, 16);
         for (index, class) in Class::ALL.into_iter().enumerate() {
             assert_eq!(class.index(), index);
+        }
+    }
+
+    #[test]
+    fn no_defective_frame_and_no_roce_is_raw() {
+        use Class::{
+            BthVersion, Icrc, IpChecksum, IpVersion, Length, MacError, Opcode, Oversize, Roce, Runt,
+            Truncated,
+        };
+        let defective =
+            [MacError, Runt, IpVersion, IpChecksum, Length, Oversize, BthVersion, Opcode, Truncated, Icrc];
+        for class in Class::ALL {
+            assert_eq!(class.is_raw(), class != Roce && !defective.contains(&class), "{class}");
         }
     }
 

@@ -11,6 +11,14 @@ pub struct Mac(pub [u8; 6]);
 impl Mac {
     /// Everybody on the link.
     pub const BROADCAST: Self = Self([0xff; 6]);
+    /// The bit of an address, the first byte on top, that tells a group, or everybody, from a single station.
+    pub const GROUP_BIT: u32 = 40;
+
+    /// Does it name more than one station?
+    #[must_use]
+    pub const fn is_group(self) -> bool {
+        self.0[0] & 1 == 1
+    }
 }
 
 impl Value for Mac {

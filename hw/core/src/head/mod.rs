@@ -12,6 +12,8 @@ mod model;
 record! {
     /// All header fields of one packet. Fields of headers that the op-code does not carry are zero.
     pub struct Head {
+        /// No RoCE packet, but a whole Ethernet frame, which is its payload; of the other fields `payload_len` alone counts.
+        pub raw: Bit,
         /// Destination MAC address, first byte on the wire in the highest byte.
         pub dmac: Bits<48>,
         /// Source MAC address.

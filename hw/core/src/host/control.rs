@@ -52,8 +52,8 @@ block! {
     ///   stores to BAR2. `time`, `ready`, `link`, `class_counts`, `counts` (in the order of the block `counters`), `producer`:
     ///   shown. `restart`: one cycle for each store of 1 to `control.reset`; `clear`: the card begins anew. `event_*`, `consumer`, `consumer_stored`,
     ///   `overflows`: as in [`EventQueue`]. `vector_index`, `vector_moderation`: a vector, and its row in the same cycle.
-    ///   `mac`, `address_index`, `address`: as in [`PortTable`].
-    ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs and regions. `runs`: a command is under way. `busy`: an access or a command is under
+    ///   `mac`, `raw_queue_pair`, `raw_enable`, `address_index`, `address`: as in [`PortTable`].
+    ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs, regions, SRQs and statistics. `runs`: a command is under way. `busy`: an access or a command is under
     ///   way, or a store to a page is not taken.
     /// - **Latency** `r` 3 cycles behind `ar`; `b` 2 cycles behind the later of `aw` and `w`, and `restart` and all registers
     ///   with it. **Rate** a store every 2 cycles and, independently, a read every 4.
@@ -88,6 +88,8 @@ block! {
         pub vector_index: Signal<In, Bits<VECTOR_BITS>>,
         pub vector_moderation: Signal<Out, Moderation>,
         pub mac: Signal<Out, Bits<48>>,
+        pub raw_queue_pair: Signal<Out, Bits<24>>,
+        pub raw_enable: Signal<Out, Bit>,
         pub address_index: [Signal<In, Bits<ADDRESS_BITS>>; READERS],
         pub address: [Signal<Out, Bits<128>>; READERS],
         pub command: [StreamSource<ObjectCommand>; OWNERS],
@@ -176,6 +178,8 @@ impl Logic for Control {
         self.vector_moderation.next = self.vectors.moderation.val();
 
         self.mac.next = self.port.mac.val();
+        self.raw_queue_pair.next = self.port.raw_queue_pair.val();
+        self.raw_enable.next = self.port.raw_enable.val();
         for i in 0..READERS {
             self.port.index[i].next = self.address_index[i].val();
             self.address[i].next = self.port.address[i].val();

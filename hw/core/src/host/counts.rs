@@ -23,8 +23,14 @@ block! {
         pub read_waits: Signal<In, Bit>,
         pub cnp_sent: Signal<In, Bit>,
         pub cnp_received: Signal<In, Bit>,
-        pub unwanted: Signal<In, Bit>,
+        pub unwanted: [Signal<In, Bit>; 4],
         pub answer_dropped: Signal<In, Bit>,
+        pub early: Signal<In, Bit>,
+        pub stale: Signal<In, Bit>,
+        pub accepted: Signal<In, Bit>,
+        pub raw_frame: Signal<In, Bit>,
+        pub raw_drop: [Signal<In, Bit>; 3],
+        pub raw_departs: Signal<In, Bit>,
         pub hits: Signal<In, Bits<64>>,
         pub misses: Signal<In, Bits<64>>,
         pub walks: Signal<In, Bits<64>>,
@@ -50,13 +56,20 @@ block! {
         reads_waiting: Counter<1>,
         cnps_sent: Counter<1>,
         cnps_received: Counter<1>,
-        strangers: Counter<1>,
+        strangers: Counter<4>,
         answers_dropped: Counter<1>,
+        early_requests: Counter<1>,
+        stale_answers: Counter<1>,
+        accepted_packets: Counter<1>,
+        raw_frames: Counter<1>,
+        raw_dropped: Counter<3>,
+        raw_sent: Counter<1>,
     }
 }
 
 impl Logic for Counts {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "joins alone: a few lines a counter")]
     fn update(&mut self) {
         clock!(
             self,
@@ -81,7 +94,13 @@ impl Logic for Counts {
             cnps_sent,
             cnps_received,
             strangers,
-            answers_dropped
+            answers_dropped,
+            early_requests,
+            stale_answers,
+            accepted_packets,
+            raw_frames,
+            raw_dropped,
+            raw_sent
         );
         self.tx_frames.reset.next = self.reset.val();
         self.wrong_pages.reset.next = self.reset.val();
@@ -100,6 +119,12 @@ impl Logic for Counts {
         self.cnps_received.reset.next = self.reset.val();
         self.strangers.reset.next = self.reset.val();
         self.answers_dropped.reset.next = self.reset.val();
+        self.early_requests.reset.next = self.reset.val();
+        self.stale_answers.reset.next = self.reset.val();
+        self.accepted_packets.reset.next = self.reset.val();
+        self.raw_frames.reset.next = self.reset.val();
+        self.raw_dropped.reset.next = self.reset.val();
+        self.raw_sent.reset.next = self.reset.val();
 
         self.tx_frames.pulses[0].next = self.tx_frame.val();
         self.pushes.pulses[0].next = self.push.val();
@@ -115,20 +140,26 @@ impl Logic for Counts {
         self.reads_waiting.pulses[0].next = self.read_waits.val();
         self.cnps_sent.pulses[0].next = self.cnp_sent.val();
         self.cnps_received.pulses[0].next = self.cnp_received.val();
-        self.strangers.pulses[0].next = self.unwanted.val();
         self.answers_dropped.pulses[0].next = self.answer_dropped.val();
+        self.early_requests.pulses[0].next = self.early.val();
+        self.stale_answers.pulses[0].next = self.stale.val();
+        self.accepted_packets.pulses[0].next = self.accepted.val();
+        self.raw_frames.pulses[0].next = self.raw_frame.val();
+        self.raw_sent.pulses[0].next = self.raw_departs.val();
         for i in 0..3 {
+            self.raw_dropped.pulses[i].next = self.raw_drop[i].val();
             self.naks.pulses[i].next = self.nak[i].val();
             self.wrong_pages.pulses[i].next = self.wrong_page[i].val();
         }
         for i in 0..4 {
             self.bad_doorbells.pulses[i].next = self.bad_doorbell[i].val();
+            self.strangers.pulses[i].next = self.unwanted[i].val();
         }
 
         self.values[0].next = self.tx_frames.value.val();
-        for i in 1..4 {
-            self.values[i].next = 0.into();
-        }
+        self.values[1].next = 0.into();
+        self.values[2].next = self.raw_frames.value.val();
+        self.values[3].next = self.raw_dropped.value.val();
         self.values[4].next = self.packets_again.value.val();
         self.values[5].next = self.timeouts.value.val();
         self.values[6].next = self.naks.value.val();
@@ -148,6 +179,10 @@ impl Logic for Counts {
         self.values[20].next = self.cnps_received.value.val();
         self.values[21].next = self.strangers.value.val();
         self.values[22].next = self.answers_dropped.value.val();
+        self.values[23].next = self.early_requests.value.val();
+        self.values[24].next = self.stale_answers.value.val();
+        self.values[25].next = self.accepted_packets.value.val();
+        self.values[26].next = self.raw_sent.value.val();
     }
 }
 
@@ -192,8 +227,19 @@ mod tests {
             ("read_waits", "reads_waiting"),
             ("cnp_sent", "cnps_sent"),
             ("cnp_received", "cnps_received"),
-            ("unwanted", "rx_unwanted"),
+            ("unwanted$0", "rx_unwanted"),
+            ("unwanted$1", "rx_unwanted"),
+            ("unwanted$2", "rx_unwanted"),
+            ("unwanted$3", "rx_unwanted"),
             ("answer_dropped", "answers_dropped"),
+            ("early", "out_of_sequence"),
+            ("stale", "answers_stale"),
+            ("accepted", "rx_accepted"),
+            ("raw_frame", "raw_frames"),
+            ("raw_drop$0", "raw_dropped"),
+            ("raw_drop$1", "raw_dropped"),
+            ("raw_drop$2", "raw_dropped"),
+            ("raw_departs", "raw_sent"),
         ];
         for (port, _) in pulses {
             drive(&mut bench, port, 0);

@@ -23,6 +23,7 @@ pub mod check;
 pub mod mover;
 pub mod work_path;
 
+pub mod behind;
 pub mod calm;
 pub mod counts;
 pub mod events;

@@ -2,6 +2,7 @@
 
 pub mod intake;
 pub mod judge;
+pub mod known;
 pub mod model;
 pub mod operations;
 #[cfg(test)]
@@ -44,12 +45,15 @@ pub enum Defect {
     Flags = 4,
     /// Its inline data do not fit its units.
     InlineLength = 5,
-    /// Its scatter/gather entries do not fit its units; or it is an atomic that has not one entry and eight bytes.
+    /// Its scatter/gather entries do not fit its units; or it is an atomic that has not one entry and eight bytes, or work
+    /// on a key that has either.
     SgeCount = 6,
     /// It could not be read. Status `General`.
     Fetch = 7,
     /// Its scatter/gather entries have not as many bytes as it says. Status `LocalQueuePair`.
     Sum = 8,
+    /// It is no Ethernet frame: shorter than a header, or longer than 4096 bytes. Status `LocalLength`.
+    FrameLength = 9,
 }
 
 block! {
@@ -70,11 +74,13 @@ block! {
     ///
     /// NOP, GATHER and SCATTER are for every queue pair; SEND, WRITE, READ, and atomics for reliable ones, SEND and WRITE with
     /// immediate data or without, SEND also with a key to invalidate. GATHER, SEND and WRITE of all kinds may have their
-    /// data inline. An atomic has eight bytes and one entry, behind its operands.
+    /// data inline. An atomic has eight bytes and one entry, behind its operands. Raw queue pairs know SEND alone, of 14 to
+    /// 4096 bytes: an Ethernet header, and what fits a packet. `BIND_MW` and `LOCAL_INV` are for reliable queue pairs, too, and
+    /// have neither bytes nor entries.
     ///
     /// - **Ports** `job`: jobs; `fetched`: the units of those that are fetched, in their order, those of one job in one or
     ///   more read commands; `pushed`: the units of those that are pushed; `work`, `units`: for each WQE its work, and for
-    ///   all but NOP without a status their units; when other works wait, units may be offered before their work is;
+    ///   all but NOP and `LOCAL_INV` without a status their units; when other works wait, units may be offered before their work is;
     ///   `busy`: something is inside.
     /// - **Work** has `index` from the WQE's place. NOP has length 0 and no entries, inline data have no entries. With a
     ///   status the other fields are as the WQE says, and zero if it could not be read. With `ends`, `index` is the one behind

@@ -40,6 +40,9 @@ block! {
     /// same place of the ring twice. A doorbell starts it when nobody waits; otherwise the queue pair stands in line, once,
     /// and each visit gives it one job. The job's progress says where the next begins.
     ///
+    /// A queue pair in Drained has jobs like any other, which say so: what it has begun may have to be sent on, or again. The
+    /// first WQE that has not begun blocks it.
+    ///
     /// A queue pair whose progress is `blocked` stays out of line, and its doorbells are noted, until a kick, a change or a
     /// rewind; what of these comes while the job is under way counts as well, so that none is lost. A rewind moves the next
     /// unit to fetch back, at once without a job, and otherwise by the progress of the job. One that is `blocked` itself does
@@ -153,6 +156,7 @@ impl<const QPS: usize> Logic for Send<QPS> {
         self.jobs.sink.payload.next.pushed = self.desk.pushes.val();
         self.jobs.sink.payload.next.colour = self.work_colour.q.val();
         self.jobs.sink.payload.next.flush = self.desk.flushes.val();
+        self.jobs.sink.payload.next.drains = self.desk.drains.val();
         self.jobs.sink.payload.next.kind = self.desk.held_row.val().kind;
         self.jobs.sink.payload.next.pd = self.desk.held_row.val().pd;
         self.jobs.sink.payload.next.cq = self.desk.held_row.val().cq;

@@ -4,11 +4,11 @@ use rust_hdl::prelude::*;
 
 use super::axi::{ReadAddress, ReadBeat, WriteAddress, WriteBeat, WriteResponse};
 use super::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
+use super::behind::Behind;
 use super::calm::Calm;
 use super::control::Control;
 use super::control::facts::Facts;
 use super::control::live::COUNTS;
-use super::control::mailbox::OWNERS;
 use super::counts::Counts;
 use super::dma_read::{ReadCommand, ReadData};
 use super::events::Events;
@@ -28,7 +28,7 @@ use crate::prim::arbiter::Arbiter;
 use crate::prim::block_fifo::BlockFifo;
 use crate::prim::fork::Fork;
 use crate::state::access::XlatRequest;
-use crate::state::command::{ObjectCommand, ObjectReply};
+use crate::state::command::{KeyWork, ObjectCommand, ObjectReply};
 use crate::state::tables::Tables;
 use crate::state::walker::{Line, LineRequest};
 use crate::stream::{Beat, StreamSink, StreamSource};
@@ -53,7 +53,7 @@ block! {
     /// ```
     ///
     /// - **Ports** `lite_*`: the BARs, AXI4-Lite; `ar`, `r`, `aw`, `w`, `b`: host memory, AXI4; `irq`: vectors to raise.
-    ///   `rx_*`, `tx_*`: packets from and to the front ends. `class_counts`, `tx_frame`: what the front ends count; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
+    ///   `rx_*`, `tx_*`: packets from and to the front ends; `tx_raw`: whole frames; `raw_enable`: those that are not RoCE are wanted; `raw_dropped`: one was lost. `class_counts`, `tx_frame`: what the front ends count; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
     ///   a simulation did not evaluate; `quiet`: it may, as long as nobody outside does anything, until `wake`.
     /// - **Reset** drops everything; the host's side of both buses has to be reset with it. A store to `control.reset` drops
     ///   everything but the buses, after what they carry has ended.
@@ -75,6 +75,9 @@ block! {
         pub rx_payload: StreamSink<Beat<D>>,
         pub tx_head: StreamSource<Head>,
         pub tx_payload: StreamSource<Beat<D>>,
+        pub tx_raw: StreamSource<Beat<D>>,
+        pub raw_enable: Signal<Out, Bit>,
+        pub raw_dropped: Signal<In, Bit>,
         pub class_counts: [Signal<In, Bits<32>>; 16],
         pub tx_frame: Signal<In, Bit>,
         pub link: Signal<In, Bit>,
@@ -91,7 +94,9 @@ block! {
         changes: BlockFifo<QpChange, OUT>,
         change_fork: Fork<QpChange>,
         writes: Writes<D>,
-        dones: Arbiter<Done, 2>,
+        dones: Arbiter<Done, 3>,
+        behind_event: Behind<EventRecord>,
+        behind_emptied: Behind<Bits<24>>,
         asks: Arbiter<XlatRequest, 2>,
         moved: All<2>,
         reader: HostReader<D, READ_LOG>,
@@ -102,6 +107,9 @@ block! {
         cycles: Time,
         counts: Counts,
         hold: Signal<Local, Bit>,
+        done_waits: Signal<Local, Bit>,
+        done_moves: Signal<Local, Bit>,
+        entry_waits: Signal<Local, Bit>,
         is_for_transport: Signal<Local, Bit>,
         /// The first client of the MMU that is the transport's.
         transport_clients: Constant<Bits<3>> = number(fetch::CLIENT),
@@ -156,7 +164,7 @@ impl<
             self, clock, control, tables, work, transport, reader, writer, events, counts, restart, calm,
             cycles
         );
-        clock!(self, clock, changes, change_fork, writes, dones, asks, moved);
+        clock!(self, clock, changes, change_fork, writes, dones, asks, moved, behind_event, behind_emptied);
         self.control.reset.next = self.reset.val();
         self.restart.reset.next = self.reset.val();
         self.calm.reset.next = self.reset.val();
@@ -170,6 +178,8 @@ impl<
         self.change_fork.reset.next = self.hold.val();
         self.writes.reset.next = self.hold.val();
         self.dones.reset.next = self.hold.val();
+        self.behind_event.reset.next = self.hold.val();
+        self.behind_emptied.reset.next = self.hold.val();
         self.asks.reset.next = self.hold.val();
         self.moved.reset.next = self.hold.val();
         self.reader.reset.next = self.hold.val();
@@ -188,10 +198,14 @@ impl<
             & self.work.ready.val()
             & self.transport.ready.val();
         self.control.clear.next = self.restart.hold.val();
-        for i in 0..OWNERS {
+        for i in 0..4 {
             StreamSource::<ObjectCommand>::join(&mut self.control.command[i], &mut self.tables.command[i]);
             StreamSource::<ObjectReply>::join(&mut self.tables.reply[i], &mut self.control.reply[i]);
         }
+        StreamSource::<ObjectCommand>::join(&mut self.control.command[4], &mut self.transport.command);
+        StreamSource::<ObjectReply>::join(&mut self.transport.reply, &mut self.control.reply[4]);
+        self.tables.probe.next = self.transport.probe.val();
+        self.transport.exists.next = self.tables.exists.val();
         StreamSource::<PageStore>::join(&mut self.control.store, &mut self.work.store);
 
         // Work.
@@ -212,7 +226,10 @@ impl<
         StreamSource::<QpChange>::join(&mut self.changes.source, &mut self.change_fork.sink);
         StreamSource::<QpChange>::join(&mut self.change_fork.left, &mut self.work.change);
         StreamSource::<QpChange>::join(&mut self.change_fork.right, &mut self.transport.change);
-        self.tables.told.next = !self.changes.level.val().any();
+        // A drain that was told before a change must not be taken for one after it.
+        self.tables.told.next = !self.changes.level.val().any()
+            & !self.transport.emptied_waits.val()
+            & !self.behind_emptied.busy.val();
         // Jobs end first: what they had sent was admitted before.
         self.work.drain_jobs.next = self.tables.drain_jobs.val();
         self.work.drain_moves.next = self.tables.drain_moves.val();
@@ -231,10 +248,27 @@ impl<
         self.transport.answer.payload.next = self.tables.answer.payload.val();
         self.transport.answer.valid.next = self.tables.answer.valid.val() & self.is_for_transport.val();
         self.tables.answer.ready.next = self.work.answer.ready.val() & self.transport.answer.ready.val();
+        // Works on keys.
+        StreamSource::<KeyWork>::join(&mut self.transport.key_work, &mut self.tables.key_work);
+        StreamSource::<Bits<3>>::join(&mut self.tables.key_reply, &mut self.transport.key_reply);
         StreamSource::<CqDoorbell>::join(&mut self.work.cq, &mut self.tables.doorbell);
         StreamSource::<Done>::join(&mut self.work.done, &mut self.dones.sinks[0]);
         StreamSource::<Done>::join(&mut self.transport.done, &mut self.dones.sinks[1]);
+        StreamSource::<Done>::join(&mut self.transport.key_done, &mut self.dones.sinks[2]);
         StreamSource::<Done>::join(&mut self.dones.source, &mut self.tables.done);
+        // What tells of the end of something comes behind its last entry.
+        self.done_waits.next = self.dones.source.valid.val();
+        self.done_moves.next = self.dones.source.valid.val() & self.tables.done.ready.val();
+        self.entry_waits.next = self.tables.entry.valid.val() & !self.writer.entries[0].ready.val();
+        self.behind_event.done_waits.next = self.done_waits.val();
+        self.behind_event.done_moves.next = self.done_moves.val();
+        self.behind_event.entry_waits.next = self.entry_waits.val();
+        self.behind_emptied.done_waits.next = self.done_waits.val();
+        self.behind_emptied.done_moves.next = self.done_moves.val();
+        self.behind_emptied.entry_waits.next = self.entry_waits.val();
+        StreamSource::<EventRecord>::join(&mut self.transport.event, &mut self.behind_event.sink);
+        StreamSource::<Bits<24>>::join(&mut self.transport.emptied, &mut self.behind_emptied.sink);
+        StreamSource::<Bits<24>>::join(&mut self.behind_emptied.source, &mut self.tables.emptied);
         StreamSource::<QpError>::join(&mut self.work.error, &mut self.tables.error[0]);
         StreamSource::<QpError>::join(&mut self.writer.error, &mut self.tables.error[1]);
         StreamSource::<QpError>::join(&mut self.transport.error, &mut self.tables.error[2]);
@@ -263,6 +297,9 @@ impl<
         StreamSink::<Beat<D>>::link(&mut self.rx_payload, &mut self.transport.rx_payload);
         StreamSource::<Head>::link(&mut self.tx_head, &mut self.transport.tx_head);
         StreamSource::<Beat<D>>::link(&mut self.tx_payload, &mut self.transport.tx_payload);
+        StreamSource::<Beat<D>>::link(&mut self.tx_raw, &mut self.transport.tx_raw);
+        self.transport.raw_queue_pair.next = self.control.raw_queue_pair.val();
+        self.raw_enable.next = self.control.raw_enable.val();
         self.transport.pause.next = self.restart.pause.val();
         self.transport.taken.next = self.writes.write.valid.val() & self.writer.write.ready.val();
         self.transport.taken_write.next = self.writes.write.payload.val();
@@ -304,7 +341,7 @@ impl<
         StreamSource::<EventRecord>::join(&mut self.tables.event[0], &mut self.events.sinks[0]);
         StreamSource::<EventRecord>::join(&mut self.tables.event[1], &mut self.events.sinks[1]);
         StreamSource::<EventRecord>::join(&mut self.writer.event, &mut self.events.sinks[2]);
-        StreamSource::<EventRecord>::join(&mut self.transport.event, &mut self.events.sinks[3]);
+        StreamSource::<EventRecord>::join(&mut self.behind_event.source, &mut self.events.sinks[3]);
         self.events.base.next = self.control.event_base.val();
         self.events.log.next = self.control.event_log.val();
         self.events.vector.next = self.control.event_vector.val();
@@ -334,8 +371,18 @@ impl<
         self.counts.read_waits.next = self.transport.reads_waiting.val();
         self.counts.cnp_sent.next = self.transport.cnps_sent.val();
         self.counts.cnp_received.next = self.transport.cnps_received.val();
-        self.counts.unwanted.next = self.transport.unwanted.val();
+        for i in 0..4 {
+            self.counts.unwanted[i].next = self.transport.unwanted[i].val();
+        }
         self.counts.answer_dropped.next = self.transport.answers_dropped.val();
+        self.counts.early.next = self.transport.early.val();
+        self.counts.stale.next = self.transport.stale.val();
+        self.counts.accepted.next = self.transport.accepted.val();
+        self.counts.raw_frame.next = self.transport.raw_taken.val();
+        self.counts.raw_drop[0].next = self.raw_dropped.val();
+        self.counts.raw_drop[1].next = self.transport.raw_dropped[0].val();
+        self.counts.raw_drop[2].next = self.transport.raw_dropped[1].val();
+        self.counts.raw_departs.next = self.transport.raw_sent.val();
         self.counts.hits.next = self.tables.hits.val();
         self.counts.misses.next = self.tables.misses.val();
         self.counts.walks.next = self.tables.walks.val();
@@ -372,6 +419,8 @@ impl<
             | self.tables.busy.val()
             | self.work.busy.val()
             | self.transport.busy.val()
+            | self.behind_event.busy.val()
+            | self.behind_emptied.busy.val()
             | self.writes.busy.val()
             | self.reader.busy.val()
             | self.writer.busy.val()
@@ -379,6 +428,8 @@ impl<
         self.restart.request.next = self.control.restart.val();
         self.restart.busy.next = self.is_busy.val();
         self.calm.moves.next = self.stirs.val()
+            | self.behind_event.busy.val()
+            | self.behind_emptied.busy.val()
             | self.control.busy.val()
             | self.tables.busy.val()
             | self.work.moves.val()

@@ -103,6 +103,8 @@ record! {
         pub stops: Bit,
         /// With `stops`: nor does it finish what it owes its peer; it is about to reset, or to go.
         pub ends: Bit,
+        /// It begins no request from now on, and has begun none since before: when those begun are over, that is told.
+        pub drains: Bit,
     }
 }
 
@@ -121,6 +123,8 @@ record! {
         pub colour: Bit,
         /// The queue pair is in error: every WQE is flushed.
         pub flush: Bit,
+        /// It is in Drained: of the WQEs, only those go on that had begun.
+        pub drains: Bit,
         /// The queue pair's `QueuePairKind`.
         pub kind: Bits<3>,
         /// Its protection domain.
@@ -153,7 +157,7 @@ record! {
 record! {
     /// A WQE to be carried out or refused; or the end of a job.
     ///
-    /// Behind a WQE with `status` 0 and an op-code other than NOP its `units` units follow on a stream of their own.
+    /// Behind a WQE with `status` 0 and an op-code other than NOP and `LOCAL_INV` its `units` units follow on a stream of their own.
     pub struct Work {
         /// No WQE: all WQEs of a job have gone before, and the job is retired when this arrives.
         pub ends: Bit,
@@ -175,6 +179,8 @@ record! {
         pub signaled: Bit,
         /// It waits for the READs and atomics before it.
         pub fence: Bit,
+        /// The queue pair is in Drained: if it has not begun, it waits.
+        pub drains: Bit,
         /// A `WorkOp`.
         pub opcode: Bits<8>,
         /// The data is in the WQE, from byte 32 on.
@@ -188,7 +194,7 @@ record! {
         pub length: Bits<32>,
         /// GATHER: where to; SCATTER: where from; WRITE, READ, atomics: where at the peer.
         pub remote: Bits<64>,
-        /// The `L_Key` of that place; WRITE, READ, atomics: its `R_Key`.
+        /// The `L_Key` of that place; WRITE, READ, atomics: its `R_Key`; work on a key: the key.
         pub key: Bits<32>,
         /// Code of the path MTU: 1 to 5, `128 << code` bytes.
         pub path_mtu: Bits<3>,

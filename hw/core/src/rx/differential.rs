@@ -1,6 +1,6 @@
 //! The receive side in the differential suite: its blocks mean the same in Rust and in Verilog.
 
-use super::{axis, decode, gate, gather, icrc};
+use super::{axis, decode, gate, gather, icrc, merge, raw};
 use crate::prim::strip;
 use crate::verilog::differential::{Case, assert_agree, differential};
 
@@ -38,6 +38,29 @@ fn cases() -> Vec<Case> {
                 payload.valid,
                 good_head.ready,
                 judged_payload.ready
+            ]
+        ),
+        differential!(
+            "raw",
+            raw::Raw::<64, 5>::default,
+            clock,
+            [moves, beat, frame_class, enable, head.ready, payload.ready]
+        ),
+        differential!(
+            "merge",
+            merge::Merge::<64>::default,
+            clock,
+            [
+                roce.payload,
+                roce.valid,
+                roce_payload.payload,
+                roce_payload.valid,
+                raw.payload,
+                raw.valid,
+                raw_payload.payload,
+                raw_payload.valid,
+                head.ready,
+                payload.ready
             ]
         ),
         differential!(

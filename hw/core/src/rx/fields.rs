@@ -62,6 +62,7 @@ const _: () = {
 impl Logic for Fields {
     #[hdl_gen]
     fn update(&mut self) {
+        self.head.next.raw = false;
         self.head.next.dmac = self.link.val().dmac;
         self.head.next.smac = self.link.val().smac;
         self.head.next.tagged = self.link.val().tagged;

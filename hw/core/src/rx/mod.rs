@@ -1,16 +1,17 @@
-//! The receive front end: frames in, RoCE heads and payloads out, everything else counted.
+//! The receive front end: frames in, heads and payloads out, everything counted.
 //!
 //! ```text
 //!   sink ─ skid ─ fork ─┬─ gather ─ decode ─┬─ heads ────────────────────────────┐
 //!                       │                   └─ plans ─┐                          │
 //!                       └─ beats (delay FIFO) ────────┴─ fork ─┬─ icrc ─ verdict ┤
-//!                                                              └─ strip ─ body ──┴─ gate ─┬─ head
-//!                                                                                         └─ store ─ payload
+//!                                                      │       └─ strip ─ body ──┴─ gate ─┬─ heads ───┐
+//!                                                      │                                  └─ store ─┐ │
+//!                                                      └─ raw ────────────────────────────────── merge ─ head, payload
 //! ```
 //!
 //! The beats of a frame wait until its headers are decoded; from there on each travels with its frame's
 //! [`settle::Plan`]. The CRC and the payload go separate ways and meet at the [`gate`], where a frame is accepted whole
-//! or not at all.
+//! or not at all. What is not RoCE, and wanted, is kept by [`raw`] as a whole.
 
 pub mod axis;
 pub mod decode;
@@ -22,10 +23,12 @@ pub mod gather;
 pub mod icrc;
 pub mod invariant;
 pub mod link;
+pub mod merge;
 pub mod model;
 pub mod network;
 pub mod opcode;
 mod place;
+pub mod raw;
 pub mod settle;
 #[cfg(test)]
 mod tests;
@@ -37,6 +40,8 @@ use self::decode::Decode;
 use self::gate::Gate;
 use self::gather::Gather;
 use self::icrc::Icrc;
+use self::merge::Merge;
+use self::raw::Raw;
 use self::settle::Plan;
 use crate::head::Head;
 use crate::prim::fifo::Fifo;
@@ -54,20 +59,24 @@ block! {
     ///
     /// - **Ports** `sink`: Ethernet frames without FCS, `err` on `eop` when the MAC found them bad; the last beat
     ///   may hold no byte, so a frame may have none. `sop` is not looked at: a frame begins behind the last one's
-    ///   `eop`. `head`: one per frame of class 0; `payload`: its payload from byte 0 on, for heads with
-    ///   `payload_len > 0` and in their order; `counts`: frames by `stroma_abi::wire::Class`.
+    ///   `eop`. `raw_enable`: frames of the classes `Class::RAW` are wanted. `head`: one per frame of class 0, and one with `raw` for
+    ///   each that is wanted and kept, those of either kind in their order; `payload`: its payload from byte 0 on, or the whole frame, for
+    ///   heads with `payload_len > 0` and in their order; `counts`: frames by `stroma_abi::wire::Class`. `raw_dropped`: high for
+    ///   a cycle, a frame that was wanted is lost.
     /// - **Latency** 10 cycles from `eop` to `head.valid`, and one for each beat of the frame within the first
-    ///   [`WINDOW_BYTES`](crate::head::WINDOW_BYTES); 2 more to `payload.valid`. **Rate** 1 beat per cycle, none lost
-    ///   between frames, however short.
+    ///   [`WINDOW_BYTES`](crate::head::WINDOW_BYTES); `payload.valid` 2 later, but not before its head has moved. Raw frames as
+    ///   [`Raw`]. **Rate** 1 beat per cycle, none lost between frames, however short.
     /// - **Backpressure** of `head` or `payload` stalls `sink` when their buffers are full (16 heads, 8 KiB of
-    ///   payload or more). Every port ends in a register or a FIFO.
+    ///   payload or more); raw frames are lost instead. Every port ends in a register or a FIFO.
     /// - **Reset** forgets everything inside and clears the counters, which wrap.
     pub struct RxFront<const D: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub sink: StreamSink<Beat<D>>,
+        pub raw_enable: Signal<In, Bit>,
         pub head: StreamSource<Head>,
         pub payload: StreamSource<Beat<D>>,
+        pub raw_dropped: Signal<Out, Bit>,
         pub counts: [Signal<Out, Bits<32>>; 16],
         skid: Skid<Beat<D>>,
         arrival: Fork<Beat<D>>,
@@ -85,6 +94,8 @@ block! {
         gate: Gate<D>,
         accepted: Fifo<Head, 4>,
         store: PacketFifo<D, STORE_LOG> = PacketFifo::new(false),
+        raw: Raw<D, STORE_LOG>,
+        merge: Merge<D>,
         plan: Signal<Local, Plan>,
         ends: Signal<Local, Bit>,
     }
@@ -94,7 +105,7 @@ impl<const D: usize> Logic for RxFront<D> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, skid, arrival, gather, decode, beats, heads, plans, planned);
-        clock!(self, clock, icrc, strip, body, gate, accepted, store);
+        clock!(self, clock, icrc, strip, body, gate, accepted, store, raw, merge);
         self.skid.reset.next = self.reset.val();
         self.arrival.reset.next = self.reset.val();
         self.gather.reset.next = self.reset.val();
@@ -109,6 +120,8 @@ impl<const D: usize> Logic for RxFront<D> {
         self.gate.reset.next = self.reset.val();
         self.accepted.reset.next = self.reset.val();
         self.store.reset.next = self.reset.val();
+        self.raw.reset.next = self.reset.val();
+        self.merge.reset.next = self.reset.val();
 
         StreamSink::<Beat<D>>::link(&mut self.sink, &mut self.skid.sink);
         StreamSource::<Beat<D>>::join(&mut self.skid.source, &mut self.arrival.sink);
@@ -132,6 +145,13 @@ impl<const D: usize> Logic for RxFront<D> {
         self.plans.source.ready.next =
             self.planned.sink.ready.val() & self.beats.source.valid.val() & self.ends.val();
 
+        self.raw.moves.next =
+            self.beats.source.valid.val() & self.plans.source.valid.val() & self.planned.sink.ready.val();
+        self.raw.beat.next = self.beats.source.payload.val();
+        self.raw.frame_class.next = self.plan.val().class;
+        self.raw.enable.next = self.raw_enable.val();
+        self.raw_dropped.next = self.raw.dropped.val();
+
         StreamSource::<Beat<D>>::join(&mut self.planned.left, &mut self.icrc.sink);
         self.icrc.plan.next = self.plan.val();
         StreamSource::<icrc::Verdict>::join(&mut self.icrc.source, &mut self.gate.verdict);
@@ -144,8 +164,12 @@ impl<const D: usize> Logic for RxFront<D> {
 
         StreamSource::<Head>::join(&mut self.gate.good_head, &mut self.accepted.sink);
         StreamSource::<Beat<D>>::join(&mut self.gate.judged_payload, &mut self.store.sink);
-        StreamSource::<Head>::link(&mut self.head, &mut self.accepted.source);
-        StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.store.source);
+        StreamSource::<Head>::join(&mut self.accepted.source, &mut self.merge.roce);
+        StreamSource::<Beat<D>>::join(&mut self.store.source, &mut self.merge.roce_payload);
+        StreamSource::<Head>::join(&mut self.raw.head, &mut self.merge.raw);
+        StreamSource::<Beat<D>>::join(&mut self.raw.payload, &mut self.merge.raw_payload);
+        StreamSource::<Head>::link(&mut self.head, &mut self.merge.head);
+        StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.merge.payload);
         for i in 0..16 {
             self.counts[i].next = self.gate.counts[i].val();
         }

@@ -1,5 +1,6 @@
 //! The receive front end in plain Rust: what should come of a frame, by `stroma_abi`'s reading of it.
 
+use stroma_abi::wire::classify::{PAYLOAD_MAX, classify};
 use stroma_abi::wire::{Class, Frame};
 
 use crate::head::Head;
@@ -14,4 +15,11 @@ pub fn receive(frame: &[u8], is_bad: bool) -> Result<(Head, Vec<u8>), Class> {
     }
     let frame = Frame::parse(frame).map_err(|reject| reject.class)?;
     Ok((Head::of(&frame), frame.payload.to_vec()))
+}
+
+/// Is a frame for the raw Ethernet queue? If so: is it short enough for it?
+#[must_use]
+pub fn raw(frame: &[u8], is_bad: bool) -> Option<bool> {
+    let is_raw = !is_bad && classify(frame).is_err_and(|reject| reject.class.is_raw());
+    is_raw.then_some(frame.len() <= PAYLOAD_MAX)
 }

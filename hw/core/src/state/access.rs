@@ -1,6 +1,7 @@
-//! The access check, which every DMA of the card passes: key, protection domain, rights, bounds.
+//! The access check, which every DMA of the card passes: key, protection domain, window, rights, bounds.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::region::rights::{REMOTE_ATOMIC, REMOTE_READ, REMOTE_WRITE, RPC};
 
 use super::memory_keys::RegionRow;
 use crate::constant::number;
@@ -20,6 +21,8 @@ record! {
         pub key: Bits<32>,
         /// Protection domain of the asker.
         pub pd: Bits<16>,
+        /// Its queue pair: a memory window is there for one alone.
+        pub qpn: Bits<24>,
         /// First byte.
         pub va: Bits<64>,
         /// Bytes, 0 to [`LEN_MAX`]; more are out of bounds.
@@ -29,7 +32,10 @@ record! {
     }
 }
 
-/// Why a request was refused. The first that applies is told.
+/// What is asked on behalf of a peer takes one of these.
+pub(super) const REMOTE: u8 = REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC | RPC;
+
+/// Why a request was refused. The first that applies is told; `Window` comes behind `Domain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// There is no such region, or its key is another.
@@ -42,6 +48,8 @@ pub enum Cause {
     Bounds = 4,
     /// The page list could not be read.
     PageList = 5,
+    /// It is a memory window: that of another queue pair, or asked for by this host, which uses the region instead.
+    Window = 6,
 }
 
 block! {
@@ -55,11 +63,15 @@ block! {
         pub cause: Signal<Out, Bits<3>>,
         end: Signal<Local, Bits<65>>,
         is_outside: Signal<Local, Bit>,
+        /// A window, and not for this request.
+        is_barred: Signal<Local, Bit>,
         longest: Constant<Bits<13>> = number(LEN_MAX),
         key: Constant<Bits<3>> = number(Cause::Key as u64),
         domain: Constant<Bits<3>> = number(Cause::Domain as u64),
+        window: Constant<Bits<3>> = number(Cause::Window as u64),
         rights: Constant<Bits<3>> = number(Cause::Rights as u64),
         bounds: Constant<Bits<3>> = number(Cause::Bounds as u64),
+        remote: Constant<Bits<5>> = number(REMOTE),
     }
 }
 
@@ -72,11 +84,16 @@ impl Logic for Access {
         self.is_outside.next = (self.request.val().va < self.row.val().base)
             | (self.end.val() > bit_cast::<65, 48>(self.row.val().length))
             | (self.request.val().len > self.longest.val());
+        self.is_barred.next = self.row.val().window
+            & (!(self.request.val().need & self.remote.val()).any()
+                | (self.request.val().qpn != self.row.val().qpn));
         self.cause.next = 0.into();
         if !self.row.val().valid | (bit_cast::<8, 32>(self.request.val().key) != self.row.val().key) {
             self.cause.next = self.key.val();
         } else if self.request.val().pd != self.row.val().pd {
             self.cause.next = self.domain.val();
+        } else if self.is_barred.val() {
+            self.cause.next = self.window.val();
         } else if (self.request.val().need & !self.row.val().rights).any() {
             self.cause.next = self.rights.val();
         } else if self.is_outside.val() {

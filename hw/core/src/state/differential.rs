@@ -143,7 +143,7 @@ fn owners_parts() -> Vec<Case> {
             "queue_pair_tables",
             queue_pairs::tables::Tables::<3>::default,
             clock,
-            [read, index, write, write_index, write_body, row_enable, row_index]
+            [read, index, write, write_index, write_body, row_enable, row_index, probe]
         ),
         differential!(
             "failures",
@@ -157,13 +157,22 @@ fn owners_parts() -> Vec<Case> {
             "region_judge",
             regions::judge::Judge::default,
             clock,
-            [verb, attributes, body, exists, beyond]
+            [verb, attributes, body, exists, is_bound, in_use, beyond]
+        ),
+        differential!("region_table", regions::table::Table::<3>::default, clock, [turn]),
+        differential!("region_row_of", regions::row_of::RowOf::default, [number, body]),
+        differential!("region_consent", regions::consent::Consent::<3>::default, [work, window, region]),
+        differential!(
+            "region_ending",
+            regions::ending::Ending::<3>::default,
+            clock,
+            [begins, region, invalidate.ready, done.payload, done.valid, drained, settled]
         ),
         differential!(
-            "region_table",
-            regions::table::Table::<3>::default,
+            "region_windows",
+            regions::windows::Windows::<3>::default,
             clock,
-            [read, index, write, write_index, write_kept]
+            [work.payload, work.valid, reply.ready, row.ready, open, free, kept, bound_count]
         ),
     ]
 }
@@ -198,6 +207,9 @@ fn owners() -> Vec<Case> {
                 command.payload,
                 command.valid,
                 reply.ready,
+                work.payload,
+                work.valid,
+                answer.ready,
                 row.ready,
                 invalidate.ready,
                 done.payload,

@@ -21,6 +21,7 @@ record! {
         pub cause: Bits<3>,
         /// The address is in the page list.
         pub translate: Bit,
+        /// Whose pages they are: through a window those of the region under it, which finds them in the TLB and leaves them there.
         pub region: Bits<MRS>,
         pub list: Bits<58>,
         /// Size of the pages.
@@ -157,7 +158,7 @@ impl<const MRS: usize, const SETS: usize> Logic for Lookup<MRS, SETS> {
             self.judged.d.next.colour = self.asked_colour.q.val();
             self.judged.d.next.cause = self.access.cause.val();
             self.judged.d.next.translate = self.translates.val();
-            self.judged.d.next.region = bit_cast::<MRS, 32>(self.asked.q.val().key >> 8);
+            self.judged.d.next.region = bit_cast::<MRS, 24>(self.keys.row.val().parent);
             self.judged.d.next.list = self.keys.row.val().list;
             self.judged.d.next.size = self.keys.row.val().page;
             self.judged.d.next.page = self.pages.place.val().page;

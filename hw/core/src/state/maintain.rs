@@ -8,20 +8,24 @@ use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 
 block! {
-    /// Owns the rows of the table of `2^MRS` regions, one change at a time.
+    /// Owns the rows of the table of `2^MRS` regions and windows, of which one at a time may be ending.
     ///
     /// A request is coloured as it enters. Invalidation clears the row, turns the colour, waits until the last request
     /// of the old colour has been answered, lets the TLB forget the region, and only then says `done`: walks begun
     /// under the old row have ended by then, for somebody waited for each of them.
     ///
-    /// - **Ports** `row`: a row to be stored, over one that is not valid; `invalidate`: a region that ends; `done`: it
-    ///   has. `enters`, `colour`: a request enters, in this colour; `leaves`, `leaves_colour`: its last answer goes.
-    ///   `write*`: to the table. `forget*`, `forgetting`: to the TLB. `open`: requests may enter. `busy`: a change is
-    ///   under way or a request unanswered.
+    /// A window ends by a `row` that is not valid: it has no page of its own that the TLB could keep, and what was
+    /// begun under it is waited out elsewhere.
+    ///
+    /// - **Ports** `row`: a row to be stored: a valid one over one that is not, or one that is not valid over a window's;
+    ///   `invalidate`: a region or a window that ends; `done`: it has. `enters`, `colour`: a request enters, in this
+    ///   colour; `leaves`, `leaves_colour`: its last answer goes. `write*`: to the table. `forget*`, `forgetting`: to the
+    ///   TLB. `open`: requests may enter. `busy`: a region ends or a request is unanswered.
     /// - **Latency** a row counts for requests that enter after the cycle in which it was taken.
-    /// - **Backpressure** `row` and `invalidate` wait for the change under way, `row` also for `invalidate`.
+    /// - **Backpressure** `invalidate` waits for the one before it. `row` waits for none but an `invalidate` taken in the same
+    ///   cycle, so rows of others go on while a region ends.
     /// - **Reset** clears the table, a row a cycle; `open` is low meanwhile. Changes wait for the TLB as well.
-    /// - **Limits** at most 511 requests of a colour unanswered.
+    /// - **Limits** no `row` for a number that ends, until `done`. At most 511 requests of a colour unanswered.
     pub struct Maintain<const MRS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -50,6 +54,7 @@ block! {
         colours: Colours<9>,
         is_idle: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
+        stores: Signal<Local, Bit>,
         nothing: Constant<RegionRow> = Constant::new(RegionRow::default()),
         last: Constant<Bits<MRS>> = Constant::new(Bits::mask()),
     }
@@ -67,12 +72,15 @@ impl<const MRS: usize> Logic for Maintain<MRS> {
             & !self.finished.q.val()
             & !self.forgetting.val();
         self.invalidate.ready.next = self.is_idle.val();
-        self.row.ready.next = self.is_idle.val() & !self.invalidate.valid.val();
         self.ends.next = self.is_idle.val() & self.invalidate.valid.val();
+        // A TLB that is not clean after reset must not be asked; one that forgets a region may.
+        self.stores.next =
+            !self.scrubbing.q.val() & !self.ends.val() & (!self.forgetting.val() | self.clearing.q.val());
+        self.row.ready.next = self.stores.val();
         self.open.next = !self.scrubbing.q.val();
 
         self.write.next =
-            self.scrubbing.q.val() | (self.is_idle.val() & self.row.valid.val()) | self.ends.val();
+            self.scrubbing.q.val() | (self.stores.val() & self.row.valid.val()) | self.ends.val();
         self.write_index.next = self.row.payload.val().region;
         self.write_row.next = self.row.payload.val().row;
         if self.ends.val() {

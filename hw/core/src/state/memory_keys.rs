@@ -1,17 +1,24 @@
-//! The memory-region table: what each key stands for.
+//! The memory-region table: what each key stands for. A region, or a window bound to a part of one.
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::Region;
+use stroma_abi::desc::region::PAGE_LOGS;
 
+use super::command::KeyWork;
 use crate::constant::number;
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
 use crate::record;
 
+/// log2 of the bytes of the smallest page.
+pub(super) const ORIGIN_LOG: usize = PAGE_LOGS[0];
+/// Bits of an address without its place in the smallest page.
+pub const ORIGIN_BITS: usize = 64 - ORIGIN_LOG;
+
 record! {
-    /// One memory region, as [`Region`] says it.
+    /// One memory region, as [`Region`] says it, or a bound window.
     pub struct RegionRow {
-        /// The region exists; of a row without it nothing else counts.
+        /// The region exists, or the window is bound; of a row without it nothing else counts.
         pub valid: Bit,
         /// Low byte of its keys.
         pub key: Bits<8>,
@@ -23,6 +30,14 @@ record! {
         pub page: Bits<2>,
         /// There is no page list: `list` is the first page, the others follow it.
         pub direct: Bit,
+        /// It is a window, and there for the peer of `qpn` alone.
+        pub window: Bit,
+        /// Of a window, the queue pair it is bound to; otherwise 0.
+        pub qpn: Bits<24>,
+        /// The region whose pages these are: a region's own number, or that of the region under a window.
+        pub parent: Bits<24>,
+        /// That region's first byte, from whose page on pages are counted; the low bits, which no page size keeps, are left out.
+        pub origin: Bits<ORIGIN_BITS>,
         /// Virtual address of the first byte.
         pub base: Bits<64>,
         /// Bytes.
@@ -33,9 +48,9 @@ record! {
 }
 
 impl RegionRow {
-    /// The row of a region that exists.
+    /// The row of a region that exists, under this number.
     #[must_use]
-    pub fn of(region: &Region) -> Self {
+    pub fn of(number: u32, region: &Region) -> Self {
         Self {
             valid: true,
             key: u64::from(region.key).into(),
@@ -43,15 +58,26 @@ impl RegionRow {
             rights: u64::from(region.rights).into(),
             page: u64::from(region.page).into(),
             direct: region.direct,
+            window: false,
+            qpn: 0.into(),
+            parent: u64::from(number).into(),
+            origin: (region.base >> ORIGIN_LOG).into(),
             base: region.base.into(),
             length: region.length.into(),
             list: (region.list >> 6).into(),
         }
     }
+
+    /// The row of a window that this work binds to this region.
+    #[must_use]
+    pub fn window(&self, work: &KeyWork) -> Self {
+        let (key, base, length) = (work.key.get_bits::<8>(0), work.base, work.length);
+        Self { key, rights: work.rights, window: true, qpn: work.qpn, base, length, ..*self }
+    }
 }
 
 record! {
-    /// A row for the table of `2^MRS` regions.
+    /// A row for the table of `2^MRS` regions and windows.
     pub struct RowWrite<const MRS: usize> {
         /// Where it goes.
         pub region: Bits<MRS>,
@@ -61,9 +87,9 @@ record! {
 }
 
 block! {
-    /// Holds `2^MRS` regions.
+    /// Holds `2^MRS` regions and windows.
     ///
-    /// - **Ports** `read_enable`, `index`: `row` shows that region from the next cycle on and holds it until the next
+    /// - **Ports** `read_enable`, `index`: `row` shows that one from the next cycle on and holds it until the next
     ///   read; an index beyond the table reads as a row that is not `valid`. `write_*`: stores a row at the clock edge.
     /// - **Latency** 1 cycle; a read during a write of the same row gives the *old* row. **Rate** one read and one write
     ///   per cycle.

@@ -48,7 +48,7 @@ record! {
 }
 
 block! {
-    /// Checks and translates requests of eight clients, over `2^MRS` regions and a TLB of `32 * 2^SETS` pages.
+    /// Checks and translates requests of eight clients, over `2^MRS` regions and windows and a TLB of `32 * 2^SETS` pages.
     ///
     /// - **Ports** `request`, `response`: one answer for each request, or two with `more` on the first if it crosses a
     ///   page; one that fails the check has one answer; a page whose list cannot be read is refused alone. Of one

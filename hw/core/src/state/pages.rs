@@ -4,7 +4,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::region::PAGE_LOGS;
 
 use super::access::XlatRequest;
-use super::memory_keys::RegionRow;
+use super::memory_keys::{ORIGIN_BITS, RegionRow};
 use crate::constant::number;
 use crate::record;
 
@@ -16,7 +16,7 @@ pub const LINE_BITS: usize = PAGE_BITS - 3;
 record! {
     /// Where a request lies in its region.
     pub struct Place {
-        /// The page of its first byte, counted from the page of the region's base.
+        /// The page of its first byte, counted from the region's first page, also through a window.
         pub page: Bits<PAGE_BITS>,
         /// Place of that byte in the page.
         pub offset: Bits<64>,
@@ -38,8 +38,9 @@ block! {
         pub request: Signal<In, XlatRequest>,
         pub row: Signal<In, RegionRow>,
         pub place: Signal<Out, Place>,
+        origin: Signal<Local, Bits<64>>,
         page_of_va: Signal<Local, Bits<64>>,
-        page_of_base: Signal<Local, Bits<64>>,
+        page_of_origin: Signal<Local, Bits<64>>,
         within: Signal<Local, Bits<64>>,
         bytes: Signal<Local, Bits<31>>,
         offset: Signal<Local, Bits<64>>,
@@ -54,14 +55,15 @@ block! {
 impl Logic for Pages {
     #[hdl_gen]
     fn update(&mut self) {
+        self.origin.next = bit_cast::<64, ORIGIN_BITS>(self.row.val().origin) << self.log[0].val();
         self.page_of_va.next = self.request.val().va >> self.log[2].val();
-        self.page_of_base.next = self.row.val().base >> self.log[2].val();
+        self.page_of_origin.next = self.origin.val() >> self.log[2].val();
         self.within.next = self.within_page[2].val();
         self.bytes.next = self.size[2].val();
         for i in 0..2 {
             if self.row.val().page.index() == i {
                 self.page_of_va.next = self.request.val().va >> self.log[i].val();
-                self.page_of_base.next = self.row.val().base >> self.log[i].val();
+                self.page_of_origin.next = self.origin.val() >> self.log[i].val();
                 self.within.next = self.within_page[i].val();
                 self.bytes.next = self.size[i].val();
             }
@@ -72,12 +74,12 @@ impl Logic for Pages {
         if self.end.val() > self.bytes.val() {
             self.rest.next = bit_cast::<13, 31>(self.end.val() - self.bytes.val());
         }
-        self.place.next.page = bit_cast::<37, 64>(self.page_of_va.val() - self.page_of_base.val());
+        self.place.next.page = bit_cast::<37, 64>(self.page_of_va.val() - self.page_of_origin.val());
         self.place.next.offset = self.offset.val();
         self.place.next.first = self.request.val().len - self.rest.val();
         self.place.next.rest = self.rest.val();
         self.place.next.direct = (bit_cast::<64, 58>(self.row.val().list) << 6)
-            + (self.request.val().va - (self.row.val().base & !self.within.val()));
+            + (self.request.val().va - (self.origin.val() & !self.within.val()));
     }
 }
 

@@ -3,8 +3,8 @@
 //! ```text
 //!   command ─ creation, modification ─ judge ─┬─ drain, settle ─ change ─ reply
 //!                                             ├─ tables ─ row
-//!     error ─ failures ───────────────────────┘
-//!                └─ event, change
+//!   error, emptied ─ failures ────────────────┘
+//!                       └─ event, change
 //! ```
 
 mod attributes;
@@ -87,17 +87,21 @@ block! {
     /// 4. Now all is accepted. The writer makes it visible in that order. `settled` says that it has, and that the
     ///    errors of all this were taken from `error`: a late one would hit the next queue pair under this number.
     ///
+    /// On its way to Drained it takes the second wait alone: then no job that could begin a request is left, and the change
+    /// says that what has begun is known. Changes within Drained are not told.
+    ///
     /// - **Ports** `command`, `reply`: as the mailbox has them, one reply for each command. `error`: a queue pair goes into
-    ///   error; `event`: it did so and no completion tells it. `row_*`, `peer_*`, `path_*`, `ring_*`: as in [`Tables`].
+    ///   error; `emptied`: one in Drained has finished what it had begun; `event`: it failed and no completion tells it, or it
+    ///   is emptied and wants to be told. `row_*`, `peer_*`, `path_*`, `ring_*`, `probe`, `exists`: as in [`Tables`].
     ///   `probe_cq`, `probe_exists`: do these CQs exist, the one for sending and the one for receiving, answered in the
     ///   same cycle; `probe_srq`, `srq_exists`: likewise. `change`: a queue pair begins anew, may go on, or stops, as it ends or has gone into error; `told`: all who
     ///   have to hear of changes have heard of those taken before this cycle, which a reply waits for. `drain`, `settle`: a pulse each; `drained`, `settled`: the pulse, in a later cycle, that answers;
     ///   `entry_waits`: a CQE is on offer and not accepted. `ready`: the tables are clean. `busy`: a command, an error, its
     ///   event or its change is inside, or the tables are not clean.
-    /// - **Latency** from the command to the reply's offer, 5 cycles; a change adds 2, if it is taken and told at once, the end of a
+    /// - **Latency** from the command to the reply's offer, 5 cycles; a change adds 2, if it is taken and told at once, the way to Drained 2 more, the end of a
     ///   queue pair 7, if both pulses are answered a cycle later and no CQE is on offer, and an error taken together
     ///   with the command 1.
-    /// - **Rate** one command at a time; one error in 2 cycles, in 3 if its queue pair was not in error before.
+    /// - **Rate** one command at a time; one error or `emptied` in 2 cycles, in 3 if there is something to tell.
     /// - **Backpressure** commands wait for the reply before them. Errors wait for at most six cycles of a command and for
     ///   its `change`, never for `told`, `drained`, `settled` or `reply`; an event or a change that is not taken stalls them. So
     ///   `change` must not wait for an error to be taken: a queue that holds one of each queue pair and two more sees to it. No path from port to port but from
@@ -112,6 +116,7 @@ block! {
         pub command: StreamSink<ObjectCommand>,
         pub reply: StreamSource<ObjectReply>,
         pub error: StreamSink<QpError>,
+        pub emptied: StreamSink<Bits<24>>,
         pub event: StreamSource<EventRecord>,
         pub row_enable: Signal<In, Bit>,
         pub row_index: Signal<In, Bits<24>>,
@@ -125,6 +130,8 @@ block! {
         pub ring_enable: [Signal<In, Bit>; 2],
         pub ring_index: [Signal<In, Bits<24>>; 2],
         pub ring: [Signal<Out, RingRow>; 2],
+        pub probe: Signal<In, Bits<24>>,
+        pub exists: Signal<Out, Bit>,
         pub probe_cq: [Signal<Out, Bits<24>>; 2],
         pub probe_exists: [Signal<In, Bit>; 2],
         pub probe_srq: Signal<Out, Bits<24>>,
@@ -183,6 +190,7 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
                 | (self.step.q.val() == Step::Answer));
         self.failures.open.next = self.is_open.val();
         StreamSink::<QpError>::link(&mut self.error, &mut self.failures.error);
+        StreamSink::<Bits<24>>::link(&mut self.emptied, &mut self.failures.emptied);
         StreamSource::<EventRecord>::link(&mut self.event, &mut self.failures.event);
         self.failures.body.next = self.tables.body.val();
 
@@ -215,6 +223,9 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
             self.ring[i].next = self.tables.ring[i].val();
         }
 
+        self.tables.probe.next = self.probe.val();
+        self.exists.next = self.tables.exists.val();
+
         self.probe_cq[0].next = self.body.q.val().get_bits::<24>(self.send_cq_at.val().index());
         self.probe_cq[1].next = self.body.q.val().get_bits::<24>(self.receive_cq_at.val().index());
         for i in 0..2 {
@@ -239,6 +250,7 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         self.change.payload.next.resets = self.verdict.q.val().resets & (self.step.q.val() == Step::Change);
         self.change.payload.next.stops = self.verdict.q.val().stops | (self.step.q.val() == Step::Stop);
         self.change.payload.next.ends = self.step.q.val() == Step::Stop;
+        self.change.payload.next.drains = self.verdict.q.val().pauses;
         if self.failures.change.valid.val() {
             self.change.payload.next = self.failures.change.payload.val();
         }
@@ -276,7 +288,9 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
             }
             Step::Act => {
                 self.step.d.next = Step::Answer;
-                if self.verdict.q.val().drains {
+                if self.verdict.q.val().pauses & self.verdict.q.val().drains {
+                    self.step.d.next = Step::Drain;
+                } else if self.verdict.q.val().drains {
                     self.step.d.next = Step::Stop;
                 } else if self.verdict.q.val().changes {
                     self.step.d.next = Step::Change;
@@ -298,6 +312,9 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
             Step::Drained => {
                 if self.drained.val() {
                     self.step.d.next = Step::Written;
+                    if self.verdict.q.val().pauses {
+                        self.step.d.next = Step::Change;
+                    }
                 }
             }
             Step::Written => {

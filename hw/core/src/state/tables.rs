@@ -3,7 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::access::XlatRequest;
-use super::command::{ObjectCommand, ObjectReply};
+use super::command::{KeyWork, ObjectCommand, ObjectReply};
 use super::completion_queues::CompletionQueues;
 use super::heard::Heard;
 use super::memory_keys::RowWrite;
@@ -20,9 +20,10 @@ use crate::transport::records::{PathRow, PeerRow, RingRow, SharedRow};
 block! {
     /// Queue pairs, completion queues, memory regions and shared receive queues: what the mailbox makes, and what work asks of it.
     ///
-    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions, SRQs. `row_*`, `peer_*`, `path_*`, `ring_*`, `change`, `told`,
-    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `shared_*`, `shared_change`: SRQs, as [`SharedQueues`]. `error`: queue pairs that fail, from three others; CQs are a fourth.
-    ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `drain_moves`,
+    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions, SRQs. `row_*`, `peer_*`, `path_*`, `ring_*`, `probe`, `exists`, `change`, `told`,
+    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `shared_*`, `shared_change`: SRQs, as [`SharedQueues`]. `error`: queue pairs that fail, from three others; CQs are a fourth. `emptied`: those that have drained.
+    ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `key_work`, `key_reply`: works on windows, as
+    ///   [`Regions`] has them. `drain_moves`,
     ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs,
     ///   regions and queue pairs. `event`: of queue pairs and of CQs. Pulses `wrong_page`, `bad`, `overflow`. `hits`, `misses`,
     ///   `walks`: counted. `ready`: scrubbed. `busy`, `moves`: a command, an entry or a translation is under way.
@@ -45,6 +46,8 @@ block! {
         pub ring_enable: [Signal<In, Bit>; 2],
         pub ring_index: [Signal<In, Bits<24>>; 2],
         pub ring: [Signal<Out, RingRow>; 2],
+        pub probe: Signal<In, Bits<24>>,
+        pub exists: Signal<Out, Bit>,
         pub shared_enable: [Signal<In, Bit>; 2],
         pub shared_index: [Signal<In, Bits<24>>; 2],
         pub shared: [Signal<Out, SharedRow>; 2],
@@ -54,6 +57,7 @@ block! {
         pub drain_jobs: Signal<Out, Bit>,
         pub jobs_drained: Signal<In, Bit>,
         pub error: [StreamSink<QpError>; 3],
+        pub emptied: StreamSink<Bits<24>>,
         pub doorbell: StreamSink<CqDoorbell>,
         pub done: StreamSink<Done>,
         pub entry: StreamSource<EntryWrite>,
@@ -61,6 +65,8 @@ block! {
         pub answer: StreamSource<XlatResponse>,
         pub line_request: StreamSource<LineRequest>,
         pub line: StreamSink<Line>,
+        pub key_work: StreamSink<KeyWork>,
+        pub key_reply: StreamSource<Bits<3>>,
         pub drain_moves: Signal<Out, Bit>,
         pub moves_drained: Signal<In, Bit>,
         pub settle: [Signal<Out, Bit>; 3],
@@ -133,6 +139,8 @@ impl<
             self.shared_queues.row_index[i].next = self.shared_index[i].val();
             self.shared[i].next = self.shared_queues.row[i].val();
         }
+        self.queue_pairs.probe.next = self.probe.val();
+        self.exists.next = self.queue_pairs.exists.val();
         StreamSource::<Bits<24>>::link(&mut self.shared_change, &mut self.shared_queues.change);
         self.shared_queues.probe.next = self.queue_pairs.probe_srq.val();
         self.queue_pairs.srq_exists.next = self.shared_queues.exists.val();
@@ -146,6 +154,7 @@ impl<
         }
         StreamSource::<QpError>::join(&mut self.completion_queues.error, &mut self.errors.sinks[3]);
         StreamSource::<QpError>::join(&mut self.errors.source, &mut self.queue_pairs.error);
+        StreamSink::<Bits<24>>::link(&mut self.emptied, &mut self.queue_pairs.emptied);
         StreamSource::<QpChange>::link(&mut self.change, &mut self.queue_pairs.change);
         self.drain_jobs.next = self.queue_pairs.drain.val();
         self.queue_pairs.drained.next = self.jobs_drained.val();
@@ -179,6 +188,8 @@ impl<
         StreamSource::<RowWrite<MRS>>::join(&mut self.regions.row, &mut self.mmu.row);
         StreamSource::<Bits<MRS>>::join(&mut self.regions.invalidate, &mut self.mmu.invalidate);
         StreamSource::<Bits<MRS>>::join(&mut self.mmu.done, &mut self.regions.done);
+        StreamSink::<KeyWork>::link(&mut self.key_work, &mut self.regions.work);
+        StreamSource::<Bits<3>>::link(&mut self.key_reply, &mut self.regions.answer);
         self.drain_moves.next = self.regions.drain.val();
         self.regions.drained.next = self.moves_drained.val();
         self.settle[1].next = self.regions.settle.val();

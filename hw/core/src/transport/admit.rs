@@ -7,6 +7,7 @@ pub mod desk;
 pub mod intake;
 pub mod job;
 pub mod judge;
+pub mod keyed;
 pub mod measure;
 pub mod model;
 pub mod nudges;
@@ -25,9 +26,11 @@ use desk::Desk;
 use intake::{Intake, Opening};
 use nudges::Nudges;
 use route::{Order, Route};
-use rows::Rows;
+use rows::{CursorRow, Rows};
 
-use super::records::{AckedRow, Alarm, Message, Nudge, Progress, Rewind, Sent, SentRow};
+use super::records::{
+    AckedRow, Alarm, KeyJob, KeyedRow, Message, Nudge, Progress, RequesterRow, Rewind, Sent, SentRow,
+};
 use crate::host::work::{QpChange, Work};
 use crate::prim::fifo::Fifo;
 use crate::stream::{StreamSink, StreamSource};
@@ -38,35 +41,41 @@ block! {
     /// ```text
     ///   work ──┐        ┌──── Amend ◀─ rewind, change
     ///   units ─ Intake ─┼─▶ Desk ◀──── Rows; AckedRow, Sent
-    ///             └─ Route  └─ FIFOs ─ local, message, alarm, progress, nudge
+    ///             └─ Route  ├─ FIFOs ─ local, message, alarm, progress, nudge
+    ///                 │     └─ key
     ///                 └─ local_units, message_units
     /// ```
     ///
     /// For each queue pair a cursor says what is sent next. A work with another index than the cursor's is passed over in
     /// silence: it was fetched before the queue pair began to send again, or stands behind one that waits. Requests become
-    /// messages and are remembered in the ring of [`Sent`]; long ones in parts. Everything else goes to the mover, and
-    /// so do requests of a queue pair that was stopped, as flushed. A READ or atomic where none may be in flight is refused.
+    /// messages and are remembered in the ring of [`Sent`]; long ones in parts. Work on keys goes to
+    /// [`Keys`](super::keys::Keys). Everything else goes to the mover, and so does all work of a queue pair that was stopped or
+    /// whose last message or work on a key failed, as flushed. A READ or atomic where none may be in flight is refused.
     /// Local work goes when nothing is unacknowledged, a request when the last local work has ended; one with a fence, when
     /// no READ nor atomic is unacknowledged. A request that is sent again must be what it was, or else the queue pair fails;
-    /// its fence counts no more. After a rewind that `holds`, all requests of the queue pair wait for the next rewind.
+    /// its fence counts no more. Work on a key goes when all before it is over, be it acknowledged or ended, and all behind it
+    /// waits for its end. Of a queue pair in Drained (`Work.drains`) only what has begun goes on; the rest waits, local or
+    /// not. After a rewind that `holds`, all requests of the queue pair wait for the next rewind.
     ///
-    /// - **Ports** `work`, `units`: works, and the units of GATHER, SCATTER and requests without a status, which may come first;
+    /// - **Ports** `work`, `units`: works, and the units of GATHER, SCATTER, `BIND_MW` and requests without a status, which may come first;
     ///   behind a work with a status the next work's index tells how long it was, be it the end of the job. `local`,
-    ///   `local_units`: to the mover, the ends of all jobs among them; `message`, `message_units`: to be sent; `colour`: to put
+    ///   `local_units`: to the mover, the ends of all jobs among them; `key`: work on keys; `message`, `message_units`: to be sent; `colour`: to put
     ///   into a message, `enters`: in this cycle. `progress`: one at the end of each job, and one for each rewind that
     ///   counts, `blocked` if it `holds`; `rewind`, `change`: news of queue pairs; `nudge`: a failure, or a flush for each
     ///   queue pair that stops; `alarm`: one with each message. `sent_*`, `out_write*`, `out_entry`: rows to be stored, before their message is
     ///   offered; `out_enable`, `out_index`, `out_found` and `acked_enable`, `acked_index`, `acked`: rows to be read, there a
-    ///   cycle later and held. `ended`: works of `local` that the mover is done with since reset, the ends of jobs included.
-    ///   `reads_waiting`: a READ or atomic has to wait for such. `ready`: the rows are cleared; `busy`: something is inside.
-    /// - **Latency** 6 cycles from a work to its message or local work, and to their first unit; 2 from a rewind to its
+    ///   cycle later and held, as is `keyed` with `acked`. `ended`: works of `local` that the mover is done with since reset, the
+    ///   ends of jobs included. `reads_waiting`: a READ or atomic has to wait for such. `requester_*`: what changes of a queue pair,
+    ///   to be shown. `ready`: the rows are cleared; `busy`: something is inside.
+    /// - **Latency** 6 cycles from a work to its message or local work, and to their first unit, 5 to its `key`; 2 from a rewind to its
     ///   progress. **Rate** a work takes 4 cycles, or one for each of its units if there are more; a rewind or change
     ///   takes 2.
     /// - **Backpressure** a work begins only when every output has room, so neither rewind nor change waits for them: a
-    ///   rewind waits for a work under way and for `progress`. No combinational path from port to port, but `out_index`
+    ///   rewind waits for a work under way and for `progress`. Work on a key without room at `key` goes not, and its job comes again; so
+    ///   room must stay there until it is taken. No combinational path from port to port, but `out_index`
     ///   follows `acked`.
     /// - **Reset** forgets everything, and clears the rows here and [`SentRow`]s, one a cycle; `ready` is low meanwhile.
-    ///   `AckedRow` must be zero then, and before a queue pair that was reset has work again.
+    ///   `AckedRow` and `KeyedRow` must be zero then, and before a queue pair that was reset has work again.
     /// - **Limits** a queue pair has at most 32 messages unacknowledged, which take at most `2^23` PSNs, and as many READs
     ///   and atomics as `reads_out` says; one more waits, and its job is `blocked`. A job admits nothing more once it has
     ///   admitted `QUANTUM_BYTES`, and a part of a SEND or WRITE has no more. Rewinds name messages that were sent, and skip
@@ -78,6 +87,7 @@ block! {
         pub units: StreamSink<Bits<512>>,
         pub local: StreamSource<Work>,
         pub local_units: StreamSource<Bits<512>>,
+        pub key: StreamSource<KeyJob>,
         pub message: StreamSource<Message>,
         pub message_units: StreamSource<Bits<512>>,
         pub colour: Signal<In, Bit>,
@@ -99,8 +109,12 @@ block! {
         pub acked_enable: Signal<Out, Bit>,
         pub acked_index: Signal<Out, Bits<QPS>>,
         pub acked: Signal<In, AckedRow>,
+        pub keyed: Signal<In, KeyedRow>,
         pub ended: Signal<In, Bits<48>>,
         pub reads_waiting: Signal<Out, Bit>,
+        pub requester_write: Signal<Out, Bit>,
+        pub requester_index: Signal<Out, Bits<QPS>>,
+        pub requester: Signal<Out, RequesterRow>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         intake: Intake,
@@ -114,6 +128,8 @@ block! {
         reports: Fifo<Progress, 2>,
         nudges: Nudges<QPS>,
         qpn: Signal<Local, Bits<QPS>>,
+        changed_at: Signal<Local, Bits<QPS>>,
+        changed: Signal<Local, CursorRow>,
         is_open: Signal<Local, Bit>,
         nothing: Constant<SentRow> = Constant::new(SentRow::default()),
     }
@@ -121,6 +137,7 @@ block! {
 
 impl<const QPS: usize, const OUT: usize> Logic for Admit<QPS, OUT> {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "joins and the rows around them: one line a wire")]
     fn update(&mut self) {
         clock!(self, clock, intake, rows, amend, desk, route, locals, messages, alarms, reports, nudges);
         self.intake.reset.next = self.reset.val();
@@ -156,12 +173,22 @@ impl<const QPS: usize, const OUT: usize> Logic for Admit<QPS, OUT> {
         self.amend.row.next = self.rows.row.val();
         self.desk.row.next = self.rows.row.val();
         self.rows.write.next = self.amend.write.val() | self.desk.write.val();
-        self.rows.write_index.next = self.qpn.val();
-        self.rows.write_row.next = self.desk.after.val();
+        self.changed_at.next = self.qpn.val();
+        self.changed.next = self.desk.after.val();
         if self.amend.busy.val() {
-            self.rows.write_index.next = self.amend.write_index.val();
-            self.rows.write_row.next = self.amend.write_row.val();
+            self.changed_at.next = self.amend.write_index.val();
+            self.changed.next = self.amend.write_row.val();
         }
+        self.rows.write_index.next = self.changed_at.val();
+        self.rows.write_row.next = self.changed.val();
+        self.requester_write.next = self.amend.write.val() | self.desk.write.val();
+        self.requester_index.next = self.changed_at.val();
+        self.requester.next.started = self.changed.val().started;
+        self.requester.next.stopped = self.changed.val().stopped | self.changed.val().halted;
+        self.requester.next.held = self.changed.val().held;
+        self.requester.next.frontier = self.changed.val().frontier;
+        self.requester.next.head = self.changed.val().head;
+        self.requester.next.reads = self.changed.val().reads;
         self.desk.rewound.next = self.amend.rewound.val();
         self.desk.forgotten.next = self.amend.forgotten.val();
         self.desk.changed.next = self.amend.qpn.val();
@@ -169,6 +196,7 @@ impl<const QPS: usize, const OUT: usize> Logic for Admit<QPS, OUT> {
         self.acked_enable.next = self.desk.idle.val();
         self.acked_index.next = self.qpn.val();
         self.desk.acked.next = self.acked.val();
+        self.desk.keyed.next = self.keyed.val();
         self.out_enable.next = self.desk.out_enable.val();
         self.out_index.next = (bit_cast::<OUT, QPS>(self.qpn.val()) << 5)
             | bit_cast::<OUT, 5>(bit_cast::<5, 6>(self.desk.out_slot.val()));
@@ -212,6 +240,7 @@ impl<const QPS: usize, const OUT: usize> Logic for Admit<QPS, OUT> {
 
         StreamSource::<Work>::link(&mut self.local, &mut self.locals.source);
         StreamSource::<Bits<512>>::link(&mut self.local_units, &mut self.route.local);
+        StreamSource::<KeyJob>::link(&mut self.key, &mut self.desk.key);
         StreamSource::<Message>::link(&mut self.message, &mut self.messages.source);
         StreamSource::<Bits<512>>::link(&mut self.message_units, &mut self.route.message);
         StreamSource::<Alarm>::link(&mut self.alarm, &mut self.alarms.source);

@@ -15,6 +15,8 @@ pub mod tell;
 mod tests;
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::Statistics;
+use stroma_abi::desc::statistics::REQUESTER_COUNTERS;
 
 use kind::{Kind, Sort};
 use measure::Measure;
@@ -22,6 +24,7 @@ use rows::{Answered, Rows};
 use step::Step;
 
 use super::records::{Alarm, Arrival, Errand, OUTSTANDING_LOG, Rewind, Sent, SentRow};
+use super::statistics::counter;
 use crate::constant::number;
 use crate::host::work::QpChange;
 use crate::prim::fifo::Fifo;
@@ -46,12 +49,15 @@ block! {
     ///
     /// - **Ports** `arrival`: answers and nudges; `errand`: of each, one or more. `rewind`: at most one for each arrival; `alarm`:
     ///   too. `change`: only `resets` counts. `sent_enable`, `sent_index`, `sent` and `out_enable`, `out_index`, `out_entry`: what was
-    ///   sent, there a cycle after `enable` and held; the place in the ring below the queue pair's number. `timeouts`: one
-    ///   cycle each, an answer was overdue. `ready`: the rows are scrubbed. `busy`: something is under way.
+    ///   sent, there a cycle after `enable` and held; the place in the ring below the queue pair's number. One cycle each:
+    ///   `timeouts`, an answer was overdue; `unwanted`, one came for a queue pair that has failed; `stale`, nothing came of
+    ///   another: it answers what was answered or never sent, or says again what is known, or nothing that is spoken. `tally`,
+    ///   `tally_index`: for a cycle, what is counted of a queue pair, a bit for each of the abi's counters of requesters.
+    ///   `ready`: the rows are scrubbed. `busy`: something is under way.
     /// - **Errands** `index`, `opcode` and `length` are those of the message, and mean something with `completes` and `places`;
     ///   `need` with `places`, `va` and `key` too unless there is a list, `offset` if there is one; `value` with `has_value`;
-    ///   `tail` and `reads` are there always. `length` is 0 of what did not succeed.
-    /// - **Latency** 5 cycles from `arrival` to `errand`, `rewind`, `alarm` and `timeouts`. **Rate** an arrival every 5 cycles, and 2
+    ///   `tail` and `reads` are there always. `length` is 0 of what did not succeed. `is_awaited`: an answer of which something comes.
+    /// - **Latency** 5 cycles from `arrival` to `errand`, `rewind`, `alarm` and the pulses. **Rate** an arrival every 5 cycles, and 2
     ///   for each message that it ends before its last step.
     /// - **Timeouts** of a queue pair whose message waits for its turn, all that was sent being answered, only set the alarm anew.
     /// - **Rests** begin with an RNR NAK: a rewind that `holds` and an alarm that `rests`. They end with the queue pair's next timeout,
@@ -78,6 +84,10 @@ block! {
         pub out_index: Signal<Out, Bits<OUT>>,
         pub out_entry: Signal<In, Sent>,
         pub timeouts: Signal<Out, Bit>,
+        pub stale: Signal<Out, Bit>,
+        pub unwanted: Signal<Out, Bit>,
+        pub tally: Signal<Out, Bits<REQUESTER_COUNTERS>>,
+        pub tally_index: Signal<Out, Bits<QPS>>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         sort: Sort,
@@ -100,24 +110,30 @@ block! {
         is_looking: Reg<Bit>,
         is_weighing: Reg<Bit>,
         is_stepping: Reg<Bit>,
-        was_late: Reg<Bit>,
+        was_stale: Reg<Bit>,
+        was_unwanted: Reg<Bit>,
+        counted: Reg<Bits<REQUESTER_COUNTERS>>,
         is_idle: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
         begins: Signal<Local, Bit>,
         steps: Signal<Local, Bit>,
         walks: Signal<Local, Bit>,
+        is_vain: Signal<Local, Bit>,
         slot: Signal<Local, Bits<6>>,
         slot_log: Constant<Bits<3>> = number(OUTSTANDING_LOG),
         slots: Constant<Bits<6>> = number((1_u64 << OUTSTANDING_LOG) - 1),
+        late_at: Constant<Bits<2>> = number(counter(Statistics::LOCAL_ACK_TIMEOUT_ERR) - step::FIRST),
     }
 }
 
 impl<const QPS: usize, const OUT: usize> Logic for Complete<QPS, OUT> {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "the steps of an arrival, and what each of them gives")]
     fn update(&mut self) {
         clock!(self, clock, rows, measure, errands, rewinds, alarms);
         dff_setup!(self, clock, held, kind, row, outstanding, follows);
-        dff_setup!(self, clock, is_reading, is_looking, is_weighing, is_stepping, was_late);
+        dff_setup!(self, clock, is_reading, is_looking, is_weighing, is_stepping);
+        dff_setup!(self, clock, counted, was_stale, was_unwanted);
         self.rows.reset.next = self.reset.val();
         self.errands.reset.next = self.reset.val();
         self.rewinds.reset.next = self.reset.val();
@@ -203,8 +219,22 @@ impl<const QPS: usize, const OUT: usize> Logic for Complete<QPS, OUT> {
         StreamSource::<Errand>::link(&mut self.errand, &mut self.errands.source);
         StreamSource::<Rewind>::link(&mut self.rewind, &mut self.rewinds.source);
         StreamSource::<Alarm>::link(&mut self.alarm, &mut self.alarms.source);
-        self.was_late.d.next = self.steps.val() & self.step.is_late.val();
-        self.timeouts.next = self.was_late.q.val();
+        self.is_vain.next = self.steps.val()
+            & self.kind.q.val().is_packet
+            & !self.held.q.val().raw
+            & self.step.verdict.val().is_vain;
+        self.was_stale.d.next = self.is_vain.val() & !self.row.q.val().failed;
+        self.was_unwanted.d.next = self.is_vain.val() & self.row.q.val().failed;
+        self.stale.next = self.was_stale.q.val();
+        self.unwanted.next = self.was_unwanted.q.val();
+        self.counted.d.next = 0.into();
+        if self.steps.val() {
+            self.counted.d.next = self.step.counts.val();
+        }
+        self.timeouts.next = self.counted.q.val().get_bit(self.late_at.val().index());
+        // An arrival that is taken behind this one is held a cycle later.
+        self.tally.next = self.counted.q.val();
+        self.tally_index.next = bit_cast::<QPS, 24>(self.held.q.val().qpn);
 
         self.ready.next = self.rows.ready.val();
         self.busy.next = !self.is_idle.val()
@@ -217,7 +247,9 @@ impl<const QPS: usize, const OUT: usize> Logic for Complete<QPS, OUT> {
             self.is_looking.d.next = false;
             self.is_weighing.d.next = false;
             self.is_stepping.d.next = false;
-            self.was_late.d.next = false;
+            self.was_stale.d.next = false;
+            self.was_unwanted.d.next = false;
+            self.counted.d.next = 0.into();
         }
     }
 }

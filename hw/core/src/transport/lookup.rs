@@ -29,19 +29,22 @@ block! {
     ///                          └─ FIFO ─ notice
     /// ```
     ///
-    /// A packet is for this card when its queue pair exists and is a reliable connection, when it comes from the peer's
-    /// address to the address that the queue pair has, in its partition, and when the op-code is one of the reliable
-    /// connection and the state of the queue pair takes it. Requests that are not carried out here pass: their judge refuses
-    /// them. A nudge passes when its queue pair exists and may have sent something; a recall when it is a reliable connection
-    /// in error.
+    /// A packet is for this card when its frame is for the port or for a group of stations, when its queue pair exists and is a
+    /// reliable connection, when it comes from the peer's address to the address that the queue pair has, in its partition, and
+    /// when the op-code is one of the reliable connection and the state of the queue pair takes it. Requests that are not
+    /// carried out here pass: their judge refuses them. A raw frame is for the raw queue pair, if that is one and its state
+    /// takes requests. A nudge passes when its queue pair exists and may have sent something, one of a departed frame when
+    /// that is a raw one: it becomes an acknowledgement. A recall passes when its queue pair is a reliable connection, or a
+    /// raw one, in error; the end of a key when it is a reliable connection that receives, or has received before its error.
     ///
-    /// - **Ports** `head`: good packets; their payload goes past this block. `nudge`: what else concerns a queue pair. `pause`: packets
+    /// - **Ports** `head`: good packets; their payload goes past this block. `nudge`: what else concerns a queue pair. `raw_queue_pair`: whose
+    ///   raw frames are. `pause`: packets
     ///   are for nobody and nudges are swallowed. `row_enable`, `row_index`, `row`: the queue pair's row, there a cycle later,
     ///   until the next is read; beyond the table none exists. `address_index`, `address`: an address of the port, in
-    ///   the same cycle. `request`, `response`: arrivals of requests and recalls, of answers and other nudges; `order`: one entry for each,
+    ///   the same cycle; `mac`: that of its frames. `request`, `response`: arrivals of requests, recalls and ends of keys, of answers and other nudges; `order`: one entry for each,
     ///   in the order of both, and one with `drops` for each packet for nobody that has payload. `notice`: the queue pair of a
-    ///   request that met congestion. `dropped`, `cnp_received`: a pulse for each packet for nobody, for each congestion
-    ///   notification of a peer. `busy`: something is under way or waits in a FIFO.
+    ///   request that met congestion. `dropped`, `raw_dropped`, `cnp_received`: a pulse for each packet for nobody, for
+    ///   each raw frame for nobody, for each congestion notification of a peer. `busy`: something is under way or waits in a FIFO.
     /// - **Colours** `colour` is taken along in the cycle of `row_enable`; `enters`, `enters_colour`: a pulse for each entry of
     ///   `order`; `pending`: a row was read in the colour before this one, and what it was read for has not entered yet.
     /// - **Latency** 3 cycles from `head` or `nudge` to its arrival and order. **Rate** one every 3 cycles.
@@ -55,12 +58,14 @@ block! {
         pub reset: Signal<In, Bit>,
         pub head: StreamSink<Head>,
         pub nudge: StreamSink<Nudge>,
+        pub raw_queue_pair: Signal<In, Bits<24>>,
         pub pause: Signal<In, Bit>,
         pub row_enable: Signal<Out, Bit>,
         pub row_index: Signal<Out, Bits<24>>,
         pub row: Signal<In, PeerRow>,
         pub address_index: Signal<Out, Bits<4>>,
         pub address: Signal<In, Bits<128>>,
+        pub mac: Signal<In, Bits<48>>,
         pub colour: Signal<In, Bit>,
         pub enters: Signal<Out, Bit>,
         pub enters_colour: Signal<Out, Bit>,
@@ -70,6 +75,7 @@ block! {
         pub order: StreamSource<Order>,
         pub notice: StreamSource<Bits<24>>,
         pub dropped: Signal<Out, Bit>,
+        pub raw_dropped: Signal<Out, Bit>,
         pub cnp_received: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         judge: Judge,
@@ -85,13 +91,17 @@ block! {
         is_nudge: Reg<Bit>,
         /// A packet had its turn last.
         is_nudge_due: Reg<Bit>,
+        /// Whose row was read.
+        qpn: Reg<Bits<24>>,
         work_colour: Reg<Bit>,
         is_paused: Reg<Bit>,
         judgement: Reg<Judgement>,
         was_dropped: Reg<Bit>,
+        was_raw_dropped: Reg<Bit>,
         was_notified: Reg<Bit>,
         starts: Signal<Local, Bit>,
         picks_nudge: Signal<Local, Bit>,
+        chosen: Signal<Local, Bits<24>>,
         passes: Signal<Local, Bit>,
         is_lost: Signal<Local, Bit>,
         arrives: Signal<Local, Bit>,
@@ -102,8 +112,8 @@ impl Logic for Lookup {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, requests, responses, orders, notices);
-        dff_setup!(self, clock, is_looking, is_acting, is_nudge, is_nudge_due, work_colour, is_paused);
-        dff_setup!(self, clock, judgement, was_dropped, was_notified);
+        dff_setup!(self, clock, is_looking, is_acting, is_nudge, is_nudge_due, qpn, work_colour, is_paused);
+        dff_setup!(self, clock, judgement, was_dropped, was_raw_dropped, was_notified);
         self.requests.reset.next = self.reset.val();
         self.responses.reset.next = self.reset.val();
         self.orders.reset.next = self.reset.val();
@@ -119,11 +129,15 @@ impl Logic for Lookup {
             & (self.head.valid.val() | self.nudge.valid.val());
         self.picks_nudge.next = self.nudge.valid.val() & (!self.head.valid.val() | self.is_nudge_due.q.val());
         self.row_enable.next = self.starts.val();
-        self.row_index.next = self.head.payload.val().dqpn;
+        self.chosen.next = self.head.payload.val().dqpn;
         if self.picks_nudge.val() {
-            self.row_index.next = self.nudge.payload.val().qpn;
+            self.chosen.next = self.nudge.payload.val().qpn;
+        } else if self.head.payload.val().raw {
+            self.chosen.next = self.raw_queue_pair.val();
         }
+        self.row_index.next = self.chosen.val();
         if self.starts.val() {
+            self.qpn.d.next = self.chosen.val();
             self.is_nudge.d.next = self.picks_nudge.val();
             self.is_nudge_due.d.next = !self.picks_nudge.val();
             // Whoever has changed a row turns the colour after that: what was read before has the old one.
@@ -142,6 +156,7 @@ impl Logic for Lookup {
         self.judge.is_nudge.next = self.is_nudge.q.val();
         self.judge.row.next = self.row.val();
         self.judge.address.next = self.address.val();
+        self.judge.mac.next = self.mac.val();
         self.judge.pause.next = self.is_paused.q.val();
         self.judgement.d.next = self.judge.judgement.val();
 
@@ -151,6 +166,7 @@ impl Logic for Lookup {
         self.describe.head.next = self.head.payload.val();
         self.describe.nudge.next = self.nudge.payload.val();
         self.describe.is_nudge.next = self.is_nudge.q.val();
+        self.describe.qpn.next = self.qpn.q.val();
         self.describe.row.next = self.row.val();
         self.describe.colour.next = self.work_colour.q.val();
         self.passes.next = self.judgement.q.val().is_request | self.judgement.q.val().is_response;
@@ -175,9 +191,12 @@ impl Logic for Lookup {
         StreamSource::<Order>::link(&mut self.order, &mut self.orders.source);
         StreamSource::<Bits<24>>::link(&mut self.notice, &mut self.notices.source);
 
-        self.was_dropped.d.next = self.is_lost.val() & !self.judgement.q.val().is_notification;
+        self.was_raw_dropped.d.next = self.is_lost.val() & self.head.payload.val().raw;
+        self.was_dropped.d.next =
+            self.is_lost.val() & !self.judgement.q.val().is_notification & !self.head.payload.val().raw;
         self.was_notified.d.next = self.is_lost.val() & self.judgement.q.val().is_notification;
         self.dropped.next = self.was_dropped.q.val();
+        self.raw_dropped.next = self.was_raw_dropped.q.val();
         self.cnp_received.next = self.was_notified.q.val();
         self.busy.next = self.is_looking.q.val()
             | self.is_acting.q.val()
@@ -190,6 +209,7 @@ impl Logic for Lookup {
             self.is_acting.d.next = false;
             self.is_nudge_due.d.next = false;
             self.was_dropped.d.next = false;
+            self.was_raw_dropped.d.next = false;
             self.was_notified.d.next = false;
         }
     }

@@ -8,7 +8,8 @@
 //!  Head ─ Lookup ─ Arrival ─ Complete │  ┌──────── Task ────────┐
 //!    ▲        └─── Arrival ─ Sequence ── Errand ─ Scatter ─ Place ┴ Respond
 //!    │                  Stock ─┘                   lists     │ └ Operation ─ Atomics ─ Task
-//!  Nudge: Timers, Admit, Fetch, Receives                     └ payload to memory, completions
+//!  Nudge: Timers, Admit, Fetch, Receives, Keys               └ payload to memory, completions
+//!  Keys: works of Admit and Sequence on keys of memory windows
 //! ```
 
 /// Stages that a packet passes, and the cycles each takes for a small one when they come in a row, as their contracts say and
@@ -32,7 +33,9 @@ pub const STAGES: [(&str, u64); 13] = [
 pub mod admit;
 pub mod atomics;
 pub mod complete;
+pub mod departures;
 pub mod fetch;
+pub mod keys;
 pub mod lookup;
 pub mod over;
 pub mod place;
@@ -41,7 +44,9 @@ pub mod records;
 pub mod respond;
 pub mod scatter;
 pub mod segment;
+pub mod send_drain;
 pub mod sequence;
 pub mod side;
+pub mod statistics;
 pub mod template;
 pub mod timers;

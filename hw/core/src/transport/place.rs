@@ -61,8 +61,9 @@ block! {
     ///   completion that does is offered; `done`: completions; `event`: the last receive of a queue pair, behind its completion.
     ///   `acked_write`, `acked_index`, `acked`: a cycle high, the row is news; `kick`: the queue pair of an arrival with news,
     ///   when the last of them is written. `leaves`, `leaves_colour`: an arrival is over. `change`: a queue pair that resets has no
-    ///   failure any more. `refused`: a cycle high for each refusal that the peer is told. `ready`: reset is over. `busy`:
-    ///   something is inside.
+    ///   failure any more. A cycle high: `refused`, for each refusal that the peer is told; for each arrival that `is_awaited`
+    ///   either `accepted`, or `overtaken` if its queue pair had failed before it. `ready`: reset is over. `busy`: something
+    ///   is inside.
     /// - **Allowed** payload or value is written, in two packets if it crosses a page; then comes what the errand asks for. An
     ///   atomic becomes an operation; one that came again does so without a question.
     /// - **Refused** nothing is written. To the peer's request goes a NAK, `RemoteAccess`, or `RemoteOperational` if a page list could
@@ -103,6 +104,7 @@ block! {
         pub task: StreamSource<Task>,
         pub operation: StreamSource<Operation>,
         pub operation_colour: Signal<In, Bit>,
+        pub applies: Signal<In, Bit>,
         pub operation_enters: Signal<Out, Bit>,
         pub done: StreamSource<Done>,
         pub error: StreamSource<QpError>,
@@ -115,6 +117,8 @@ block! {
         pub leaves: Signal<Out, Bit>,
         pub leaves_colour: Signal<Out, Bit>,
         pub refused: Signal<Out, Bit>,
+        pub accepted: Signal<Out, Bit>,
+        pub overtaken: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         merge: Merge,
@@ -165,6 +169,8 @@ impl<const D: usize, const QPS: usize> Logic for Place<D, QPS> {
         self.judge.open.next = self.failures.open.val();
         StreamSink::<QpChange>::link(&mut self.change, &mut self.failures.change);
         self.refused.next = self.judge.refused.val();
+        self.accepted.next = self.judge.accepted.val();
+        self.overtaken.next = self.judge.overtaken.val();
 
         // Payload moves, and the rest happens.
         StreamSource::<Piece>::join(&mut self.judge.piece, &mut self.command.piece);
@@ -179,6 +185,7 @@ impl<const D: usize, const QPS: usize> Logic for Place<D, QPS> {
         StreamSource::<Task>::link(&mut self.task, &mut self.finish.task);
         StreamSource::<Operation>::link(&mut self.operation, &mut self.finish.operation);
         self.finish.operation_colour.next = self.operation_colour.val();
+        self.finish.applies.next = self.applies.val();
         self.operation_enters.next = self.finish.operation_enters.val();
         StreamSource::<Done>::link(&mut self.done, &mut self.finish.done);
         StreamSource::<QpError>::link(&mut self.error, &mut self.finish.error);

@@ -36,7 +36,8 @@ block! {
     ///
     /// - **Ports** `doorbell`: receives are posted. `ring_*`, `shared_*`: a row, there a cycle later; beyond its table it does not
     ///   exist. `look_*`: a queue pair's queue or a shared one is looked at, and `stock` shows it from the next cycle on, until
-    ///   the next look; `take`: the first receive of the look before this cycle is taken. `change`, `shared_change`: a queue
+    ///   the next look; `take`: the first receive of the look before this cycle is taken. `count_enable`, `count_index`, `count`: how
+    ///   many are in a queue pair's own queue, likewise. `change`, `shared_change`: a queue
     ///   pair stops or resets, an SRQ begins anew: its indices are zero and its limit is untold. `nudge`: a `Recall`.
     ///   `event`: an SRQ's limit. High for a cycle each: `bad`, `wrong_page`: a doorbell was refused. `ready`: the rows are
     ///   scrubbed. `busy`: something is under way, in line, or on offer.
@@ -72,6 +73,9 @@ block! {
         pub look_number: Signal<In, Bits<24>>,
         pub stock: Signal<Out, Stock>,
         pub take: Signal<In, Bit>,
+        pub count_enable: Signal<In, Bit>,
+        pub count_index: Signal<In, Bits<QPS>>,
+        pub count: Signal<Out, Bits<16>>,
         pub change: StreamSink<QpChange>,
         pub shared_change: StreamSink<Bits<24>>,
         pub nudge: StreamSource<Nudge>,
@@ -158,6 +162,11 @@ impl<const QPS: usize, const SRQS: usize> Logic for Receives<QPS, SRQS> {
         if self.was_shared.q.val() {
             self.stock.next = self.shared_shelf.stock.val();
         }
+        self.own_shelf.count_enable.next = self.count_enable.val();
+        self.own_shelf.count_index.next = self.count_index.val();
+        self.count.next = self.own_shelf.count.val();
+        self.shared_shelf.count_enable.next = false;
+        self.shared_shelf.count_index.next = 0.into();
         self.limits.joins.next = self.take.val() & self.was_shared.q.val();
         self.limits.number.next = self.shared_shelf.looked.val();
 
@@ -168,6 +177,7 @@ impl<const QPS: usize, const SRQS: usize> Logic for Receives<QPS, SRQS> {
         self.nudge.payload.next.slot = 0.into();
         self.nudge.payload.next.status = 0.into();
         self.nudge.payload.next.vendor = 0.into();
+        self.nudge.payload.next.psn = 0.into();
         if self.nudge.ready.val() {
             self.has_nudge.d.next = false;
         }

@@ -22,6 +22,10 @@ pub enum Occasion {
     Failure = 3,
     /// The queue pair is in error: a receive that was posted to it is given up.
     Recall = 4,
+    /// A frame of a raw queue pair has left: as if its peer had acknowledged it.
+    Departed = 5,
+    /// The key that a SEND was to end has been judged, and is over if it was good.
+    Parted = 6,
 }
 
 /// What a [`Task`] asks for, and an [`Errand`] once it is allowed.
@@ -206,6 +210,8 @@ record! {
         pub flow_label: Bits<20>,
         /// Which of the port's addresses packets leave from.
         pub source_address: Bits<4>,
+        /// Its packets are whole Ethernet frames, and nothing else here counts.
+        pub raw: Bit,
     }
 }
 
@@ -312,6 +318,42 @@ record! {
         pub tail: Bits<6>,
         /// READs and atomics among them, modulo 32.
         pub reads: Bits<5>,
+        /// The last of them did not succeed: nothing behind it is carried out, even before the queue pair is known to be in error.
+        pub failed: Bit,
+    }
+}
+
+record! {
+    /// What a queue pair's requester is doing, for whoever shows it.
+    pub struct RequesterRow {
+        /// Something was admitted; before, there is no next PSN.
+        pub started: Bit,
+        /// Nothing is sent any more.
+        pub stopped: Bit,
+        /// The peer is not ready: nothing is sent for the moment.
+        pub held: Bit,
+        /// PSN behind the last packet that was sent, ever.
+        pub frontier: Bits<24>,
+        /// Messages, modulo 64.
+        pub head: Bits<6>,
+        /// READs and atomics among them, modulo 32.
+        pub reads: Bits<5>,
+    }
+}
+
+record! {
+    /// What a queue pair's responder is doing, for whoever shows it.
+    pub struct ResponderRow {
+        /// A request has come; before, none is expected here.
+        pub started: Bit,
+        /// PSN of the next request.
+        pub expected: Bits<24>,
+        /// Messages completed.
+        pub msn: Bits<24>,
+        /// The peer was told to send again from the next request on.
+        pub gap_told: Bit,
+        /// There is no next one.
+        pub failed: Bit,
     }
 }
 
@@ -330,6 +372,47 @@ record! {
         pub skips: Bits<24>,
         /// Not yet: the peer is not ready, and nothing is sent before the next rewind.
         pub holds: Bit,
+    }
+}
+
+record! {
+    /// A work of this host that changes what a key stands for: a [`KeyWork`](crate::state::command::KeyWork), and how
+    /// its end is told.
+    pub struct KeyJob {
+        /// A `KeyVerb`: `Bind` or `Invalidate`.
+        pub verb: Bits<2>,
+        /// The queue pair.
+        pub qpn: Bits<24>,
+        /// Its protection domain.
+        pub pd: Bits<16>,
+        /// The window's key.
+        pub key: Bits<32>,
+        /// `Bind`: `L_Key` of the region; zero otherwise, as all up to `rights`.
+        pub region: Bits<32>,
+        /// `Bind`: virtual address of the first byte.
+        pub base: Bits<64>,
+        /// `Bind`: bytes.
+        pub length: Bits<48>,
+        /// `Bind`: what peers may do.
+        pub rights: Bits<5>,
+        /// CQ for its completion.
+        pub cq: Bits<24>,
+        /// The WQE's index.
+        pub index: Bits<16>,
+        /// Success gives a completion, too.
+        pub signaled: Bit,
+        /// The [`KeyedRow::turn`] that tells its end: another than that of the one before it.
+        pub turn: Bit,
+    }
+}
+
+record! {
+    /// How far the key works of a queue pair have come. Written when all that the end of one brings has been handed over.
+    pub struct KeyedRow {
+        /// That of the last that has ended.
+        pub turn: Bit,
+        /// It has failed: what stands behind it is flushed.
+        pub failed: Bit,
     }
 }
 
@@ -464,10 +547,12 @@ record! {
         pub qpn: Bits<24>,
         /// `Failure`: the message's place.
         pub slot: Bits<6>,
-        /// `Failure`: a `Status`.
+        /// `Failure`: a `Status`. `Parted`: 0, or why the key could not be ended.
         pub status: Bits<8>,
         /// `Failure`: detail, for people.
         pub vendor: Bits<8>,
+        /// `Departed`: PSN of the frame.
+        pub psn: Bits<24>,
     }
 }
 
@@ -484,6 +569,8 @@ record! {
         pub status: Bits<8>,
         /// `Failure`: detail, for people.
         pub vendor: Bits<8>,
+        /// A whole Ethernet frame, which is its payload.
+        pub raw: Bit,
         /// BTH op-code; all from here to `payload_len` is zero for a nudge.
         pub op: Bits<8>,
         /// BTH acknowledge request.
@@ -560,6 +647,9 @@ record! {
     pub struct Errand {
         /// Last of its arrival.
         pub ends: Bit,
+        /// The arrival is a packet that was waited for: a request in its turn, or an answer of which something comes. All others are
+        /// counted before.
+        pub is_awaited: Bit,
         /// Colour of the arrival.
         pub colour: Bit,
         /// The queue pair.
@@ -621,7 +711,7 @@ record! {
         pub detail: Bits<32>,
         /// The CQE's flags, as its byte 19.
         pub flags: Bits<8>,
-        /// Its `Status`.
+        /// Its `Status`; also of a message that `retires` and gets none.
         pub status: Bits<8>,
         /// Detail of an error, for people.
         pub vendor: Bits<8>,

@@ -1,5 +1,6 @@
 //! The responder's order: is a request the next one, an old one, or one too many, and may it be carried out?
 
+pub mod account;
 pub mod advance;
 pub mod classify;
 pub mod commission;
@@ -17,18 +18,22 @@ pub mod standing;
 mod tests;
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::statistics::RESPONDER_COUNTERS;
 
+use account::Account;
 use classify::{Classify, Kind};
 use fit::{Fit, Fitting};
 use judge::Judge;
 use measure::{Measure, Measured};
 use standing::Standing;
 
-use super::records::{Arrival, Errand, Stock};
+use super::records::{Arrival, Errand, ResponderRow, Stock};
+use crate::constant::number;
 use crate::host::work::QpChange;
 use crate::prim::fifo::Fifo;
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
+use crate::state::command::{KeyVerb, KeyWork};
 use crate::stream::{StreamSink, StreamSource};
 
 block! {
@@ -37,16 +42,19 @@ block! {
     /// ```text
     ///   arrival ─┬─ rows ───────────────┬─ Classify, Fitting, Measure ─▮─ Judge ─┬─ FIFO ─ errand
     ///   change ──┘                      │                                        ├─ rows
-    ///   look, counts ─ stock, answered, finished                                 └─ take
+    ///   look, counts ─ stock, answered, finished                                 └─ take, part
     /// ```
     ///
     /// 1. The next request is judged in this order; the first that holds decides.
-    ///    - It breaks a rule (its place in its message, the queue pair's right, its length, the address of an atomic), or it is a
-    ///      SEND that ends a key, which is not spoken: it is refused as invalid, and what follows of the queue pair is
-    ///      thrown away until it resets. Key and bounds are for whoever carries out the errand.
+    ///    - Atomics of its queue pair are not finished, and it is no atomic, or is to be refused: it is thrown away, and the peer
+    ///      is told to send again from there, each time it comes. So what follows an atomic takes effect after it, no refusal
+    ///      overtakes its answer, and nobody waits.
+    ///    - It breaks a rule (its place in its message, the queue pair's right, its length, the address of an atomic): it is
+    ///      refused as invalid, and what follows of the queue pair is thrown away until it resets. Key and bounds are for
+    ///      whoever carries out the errand.
     ///    - It is a READ or an atomic beyond `reads_in` that are not answered: likewise.
-    ///    - It is no atomic, and atomics of its queue pair are not finished: it is thrown away, and the peer is told to send
-    ///      again from there, each time it comes. So what follows an atomic takes effect after it, and nobody waits.
+    ///    - It is the last packet of a SEND that ends a key, and a READ is not answered, or `part` has no room: it is thrown away
+    ///      as behind an atomic.
     ///    - It needs a receive (the beginning of a SEND, the end of a WRITE with immediate data), and there is none: it is
     ///      thrown away, and the peer is told to send again later.
     ///    - It is carried out.
@@ -57,18 +65,28 @@ block! {
     ///    again from there before.
     /// 4. A recall gives up one receive: that of a SEND that has not ended, or else the next there is; of an SRQ only the
     ///    former, and the first recall tells that no more come back. No request is carried out afterwards.
+    /// 5. A raw frame is the next whatever came before, and a SEND of one packet that nobody answers. Without a receive, or
+    ///    after a recall, it is thrown away.
+    /// 6. A SEND that ends a key is placed as any, and the key is told to `part`. Until its end is told by an arrival, the SEND is
+    ///    neither completed nor acknowledged, nor is anything else answered, which would acknowledge it: all that comes is thrown
+    ///    away. Then the receive is completed with the key, and the SEND is acknowledged; if something new was thrown away, by
+    ///    the NAK that makes the peer send it again. If the key could not be ended, the SEND is refused with a NAK, remote access
+    ///    error, its receive is completed with that, and the queue pair fails. What is told of no SEND does nothing.
     ///
-    /// - **Ports** `arrival`: requests that are for this card, and recalls; `change`: a queue pair that resets is forgotten.
+    /// - **Ports** `arrival`: requests that are for this card, recalls, and ends of keys; `part`: keys to be ended, in the cycle of `take`; `change`: a queue pair that resets is forgotten.
     ///   `look_*`: which receives are asked for, an SRQ's or the queue pair's own; `stock`: what there is of them, from the
     ///   cycle behind the look to the next; `take`: high for a cycle, one of the last look is taken, and no later look finds it.
     ///   `counts_*`: whose counts are asked for; `answered`, `finished`: READs and atomics of the peer that were answered or
     ///   dropped, and atomics that are done, both modulo 32, at the same time as `stock`. `errand`: one for each arrival, in order,
-    ///   with `ends`. `duplicates`, `naks`, `rnr_naks`: a pulse for each request that came again, for each refusal or
-    ///   gap that is told, for each request without a receive. `ready`: the rows are scrubbed. `busy`: they are not, or
-    ///   something is under way or waits in the FIFO.
+    ///   with `ends`, and with `is_awaited` for a request that is carried out or refused. Each other request gives one of these
+    ///   pulses: `duplicates`, it came again; `early`, it is behind a gap or among atomics; `rnr_naks`, there is no receive;
+    ///   `unwanted`, its queue pair has failed. `naks`: a pulse for each refusal or gap that is told. `tally`, `tally_index`: for a
+    ///   cycle, what is counted of a queue pair, a bit for each of the abi's counters of responders; `responder_*`: what changes
+    ///   of it, to be shown. `raw_taken`, `raw_lost`: a pulse for each raw frame that takes a receive, for each that is thrown away. `ready`: the rows are scrubbed. `busy`: they are not, or something is under way or waits in the FIFO.
     /// - **Latency** 3 cycles from `arrival` to `errand`; 2 to `take`. **Rate** an arrival every 3 cycles.
     /// - **Order** changes before arrivals: each is one command of the host.
-    /// - **Backpressure** 4 errands wait, then `arrival` does; `change` waits for nobody. `look_*` and `counts_*` follow
+    /// - **Backpressure** 4 errands wait, then `arrival` does; `change` waits for nobody, and nobody for `part`, whose room must stay
+    ///   until it is used. `look_*` and `counts_*` follow
     ///   `arrival` and `change` combinationally, to save a cycle; no other path leads from port to port.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; arrivals and changes wait.
     /// - **Limits** `QPS` from 1 to 24; `arrival` and `change` name queue pairs in the table. The path MTU has a code from 1
@@ -83,6 +101,7 @@ block! {
         pub look_number: Signal<Out, Bits<24>>,
         pub stock: Signal<In, Stock>,
         pub take: Signal<Out, Bit>,
+        pub part: StreamSource<KeyWork>,
         pub counts_enable: Signal<Out, Bit>,
         pub counts_index: Signal<Out, Bits<QPS>>,
         pub answered: Signal<In, Bits<5>>,
@@ -91,6 +110,15 @@ block! {
         pub duplicates: Signal<Out, Bit>,
         pub naks: Signal<Out, Bit>,
         pub rnr_naks: Signal<Out, Bit>,
+        pub early: Signal<Out, Bit>,
+        pub unwanted: Signal<Out, Bit>,
+        pub tally: Signal<Out, Bits<RESPONDER_COUNTERS>>,
+        pub tally_index: Signal<Out, Bits<QPS>>,
+        pub responder_write: Signal<Out, Bit>,
+        pub responder_index: Signal<Out, Bits<QPS>>,
+        pub responder: Signal<Out, ResponderRow>,
+        pub raw_taken: Signal<Out, Bit>,
+        pub raw_lost: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         rows: BlockRam<Standing, QPS>,
@@ -98,6 +126,7 @@ block! {
         fitting: Fitting,
         measure: Measure,
         judge: Judge,
+        account: Account,
         errands: Fifo<Errand, 2>,
         is_scrubbing: Reg<Bit>,
         /// The row is there.
@@ -113,22 +142,33 @@ block! {
         was_duplicate: Reg<Bit>,
         was_negative: Reg<Bit>,
         was_not_ready: Reg<Bit>,
+        was_early: Reg<Bit>,
+        was_unwanted: Reg<Bit>,
+        counted: Reg<Bits<RESPONDER_COUNTERS>>,
+        was_raw_taken: Reg<Bit>,
+        was_raw_lost: Reg<Bit>,
         starts: Signal<Local, Bit>,
         asks: Signal<Local, Bit>,
         chosen: Signal<Local, Bits<QPS>>,
         judges: Signal<Local, Bit>,
         forgets: Signal<Local, Bit>,
+        part_verb: Constant<Bits<2>> = number(KeyVerb::Part as u8),
         nothing: Constant<Standing> = Constant::new(Standing::default()),
+        nobody: Constant<ResponderRow> = Constant::new(ResponderRow::default()),
         last: Constant<Bits<QPS>> = Constant::new(Bits::mask()),
     }
 }
 
 impl<const QPS: usize> Logic for Sequence<QPS> {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "three cycles and what is told of them: one line a wire")]
     fn update(&mut self) {
         clock!(self, clock, rows, errands);
         dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, queue_pair);
-        dff_setup!(self, clock, kind, fit, measured, was_duplicate, was_negative, was_not_ready);
+        dff_setup!(self, clock, kind, fit, measured);
+        dff_setup!(self, clock, was_duplicate, was_negative, was_not_ready, was_early, was_unwanted);
+        dff_setup!(self, clock, counted);
+        dff_setup!(self, clock, was_raw_taken, was_raw_lost);
         self.errands.reset.next = self.reset.val();
 
         // Choose. An input moves when it has been acted on, so its payload is there all the while.
@@ -170,6 +210,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.measure.stock.next = self.stock.val();
         self.measure.answered.next = self.answered.val();
         self.measure.finished.next = self.finished.val();
+        self.measure.part_room.next = self.part.ready.val();
         self.measured.d.next = self.measure.measured.val();
 
         // Act.
@@ -184,22 +225,63 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.judge.measured.next = self.measured.q.val();
         self.judge.standing.next = self.rows.read_data.val();
         self.take.next = self.judges.val() & self.judge.verdict.val().takes;
+        self.part.valid.next = self.judges.val() & self.judge.verdict.val().parts;
+        self.part.payload.next.verb = self.part_verb.val();
+        self.part.payload.next.qpn = self.arrival.payload.val().qpn;
+        self.part.payload.next.pd = self.arrival.payload.val().pd;
+        self.part.payload.next.key = self.arrival.payload.val().imm;
+        self.part.payload.next.region = 0.into();
+        self.part.payload.next.base = 0.into();
+        self.part.payload.next.length = 0.into();
+        self.part.payload.next.rights = 0.into();
         self.errands.sink.valid.next = self.judges.val();
         self.errands.sink.payload.next = self.judge.errand.val();
         StreamSource::<Errand>::link(&mut self.errand, &mut self.errands.source);
         self.was_duplicate.d.next = self.judges.val() & self.judge.verdict.val().is_duplicate;
-        self.was_negative.d.next =
-            self.judges.val() & (self.judge.verdict.val().refuses | self.judge.verdict.val().tells_gap);
+        self.was_negative.d.next = self.judges.val()
+            & (self.judge.verdict.val().refuses
+                | self.judge.verdict.val().denies
+                | self.judge.verdict.val().tells_gap);
         self.duplicates.next = self.was_duplicate.q.val();
         self.naks.next = self.was_negative.q.val();
         self.was_not_ready.d.next = self.judges.val() & self.judge.verdict.val().rests;
         self.rnr_naks.next = self.was_not_ready.q.val();
+        self.was_early.d.next = self.judges.val() & self.judge.verdict.val().is_early;
+        self.early.next = self.was_early.q.val();
+        self.was_unwanted.d.next = self.judges.val() & self.judge.verdict.val().is_unwanted;
+        self.unwanted.next = self.was_unwanted.q.val();
+        self.account.kind.next = self.kind.q.val();
+        self.account.measured.next = self.measured.q.val();
+        self.account.verdict.next = self.judge.verdict.val();
+        self.account.standing.next = self.rows.read_data.val();
+        self.counted.d.next = 0.into();
+        if self.judges.val() {
+            self.counted.d.next = self.account.counts.val();
+        }
+        // An operation that begins behind this one shows its number a cycle later.
+        self.tally.next = self.counted.q.val();
+        self.tally_index.next = self.queue_pair.q.val();
+        self.was_raw_taken.d.next =
+            self.judges.val() & self.kind.q.val().is_raw & self.judge.verdict.val().sends;
+        self.raw_taken.next = self.was_raw_taken.q.val();
+        self.was_raw_lost.d.next = self.judges.val() & self.judge.verdict.val().loses;
+        self.raw_lost.next = self.was_raw_lost.q.val();
 
         self.rows.write_enable.next = self.is_scrubbing.q.val() | self.judges.val() | self.forgets.val();
         self.rows.write_address.next = self.queue_pair.q.val();
         self.rows.write_data.next = self.nothing.val();
         if self.judges.val() {
             self.rows.write_data.next = self.judge.changed.val();
+        }
+        self.responder_write.next = self.judges.val() | self.forgets.val();
+        self.responder_index.next = self.queue_pair.q.val();
+        self.responder.next.started = self.judge.changed.val().started;
+        self.responder.next.expected = self.judge.changed.val().expected;
+        self.responder.next.msn = self.judge.changed.val().msn;
+        self.responder.next.gap_told = self.judge.changed.val().gap_told;
+        self.responder.next.failed = self.judge.changed.val().failed;
+        if self.forgets.val() {
+            self.responder.next = self.nobody.val();
         }
         if self.is_scrubbing.q.val() {
             self.queue_pair.d.next = self.queue_pair.q.val() + 1;
@@ -218,6 +300,11 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
             self.was_duplicate.d.next = false;
             self.was_negative.d.next = false;
             self.was_not_ready.d.next = false;
+            self.was_early.d.next = false;
+            self.was_unwanted.d.next = false;
+            self.counted.d.next = 0.into();
+            self.was_raw_taken.d.next = false;
+            self.was_raw_lost.d.next = false;
         }
     }
 }

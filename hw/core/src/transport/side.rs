@@ -5,19 +5,23 @@ use rust_hdl::prelude::*;
 use super::admit::Admit;
 use super::atomics::Atomics;
 use super::complete::Complete;
+use super::departures::Departures;
 use super::fetch::{self, Fetch};
+use super::keys::Keys;
 use super::lookup::Lookup;
 use super::over::Over;
 use super::place::Place;
 use super::receives::Receives;
 use super::records::{
-    Alarm, Arrival, Errand, Message, Nudge, Occasion, Operation, Order, PathRow, PeerRow, Progress,
+    Alarm, Arrival, Errand, KeyJob, Message, Nudge, Occasion, Operation, Order, PathRow, PeerRow, Progress,
     ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Task, TxPacket, TxStep,
 };
 use super::respond::Respond;
 use super::scatter::Scatter;
 use super::segment::Segment;
+use super::send_drain::SendDrain;
 use super::sequence::Sequence;
+use super::statistics::Statistics;
 use super::template::Template;
 use super::timers::Timers;
 use crate::constant::number;
@@ -34,6 +38,7 @@ use crate::prim::fork::Fork;
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
 use crate::state::access::XlatRequest;
+use crate::state::command::{KeyWork, ObjectCommand, ObjectReply};
 use crate::state::mmu::XlatResponse;
 use crate::stream::{Beat, StreamSink, StreamSource};
 
@@ -46,17 +51,20 @@ block! {
     ///   rx_head ─ Lookup ─┬─ Complete ─┐ Respond ┘
     ///                     └─ Sequence ─ Scatter ─ Place ─┴─ Atomics
     ///   doorbell ─ Receives ─┘                   │ └─ write, done
+    ///   Admit, Sequence ─ Keys ─ key_work, key_done; to Lookup
     ///   rx_payload ──────────────────────────────┘
     /// ```
     ///
     /// - **Ports** `work`, `units`: checked work; `local`, `local_units`: what of it the copy engine carries out; `finished`: it has
     ///   finished one; `progress`, `kick`: to the scheduler. `change`: queue pairs that change. `peer_*`, `path_*`, `ring_*`, `shared_*`, `address*`, `mac`:
-    ///   tables; `shared_change`: an SRQ begins anew. `doorbell`: of receive queues. `rx_*`, `tx_*`: the front ends. `xlat`, `answer`: the MMU, as clients 3 and 4. `read*`: payload of packets; `list_*`: entries of receive
+    ///   tables; `shared_change`: an SRQ begins anew. `doorbell`: of receive queues. `rx_*`, `tx_*`: the front ends; `tx_raw`: whole frames; `raw_queue_pair`: who gets those that come. `xlat`, `answer`: the MMU, as clients 3 and 4. `read*`: payload of packets; `list_*`: entries of receive
     ///   queues and WQEs; `word*`: what atomics find;
     ///   `write*`: payload that arrived; `taken`, `taken_write`: a command of anybody that the
     ///   writer takes in this cycle; `issued`, `visible`: its tickets. `done`, `error`, `event`: completions, queue pairs that
-    ///   fail, limits of SRQs and their last receives. `drain`, `drained`: packets either way that were under way are through. `pause`: forget packets, and answer
-    ///   nothing. `time`, `wake`: as in [`Timers`]. Pulses for counters. `ready`, `busy`; `moves`: something moved, or works in silence.
+    ///   fail, limits of SRQs and their last receives; `emptied`: queue pairs that have drained; `emptied_waits`: some are inside. `drain`, `drained`: packets either way that were under way are through. `pause`: forget packets, and answer
+    ///   nothing. `command`, `reply`, `probe`, `exists`: what queue pairs are doing, as in [`Statistics`]. `time`, `wake`: as in [`Timers`]. Pulses for counters. `ready`, `busy`; `moves`: something moved, or works in silence.
+    ///   `key_work`, `key_reply`: the owner of memory windows, as in [`Keys`]; `key_done`: completions of that, a stream of their own, so
+    ///   that who takes completions alone decides on their order.
     /// - **Latency, rate, back-pressure** those of the parts.
     /// - **Reset** forgets all connections' state; tables are scrubbed, a row a cycle.
     pub struct Transport<const D: usize, const QPS: usize, const SRQS: usize, const OUT: usize, const RING: usize, const LOG: usize> {
@@ -91,6 +99,8 @@ block! {
         pub rx_payload: StreamSink<Beat<D>>,
         pub tx_head: StreamSource<Head>,
         pub tx_payload: StreamSource<Beat<D>>,
+        pub tx_raw: StreamSource<Beat<D>>,
+        pub raw_queue_pair: Signal<In, Bits<24>>,
         pub xlat: StreamSource<XlatRequest>,
         pub answer: StreamSink<XlatResponse>,
         pub read: StreamSource<ReadCommand>,
@@ -106,11 +116,20 @@ block! {
         pub issued: Signal<In, Bits<16>>,
         pub visible: Signal<In, Bits<16>>,
         pub done: StreamSource<Done>,
+        pub key_work: StreamSource<KeyWork>,
+        pub key_reply: StreamSink<Bits<3>>,
+        pub key_done: StreamSource<Done>,
         pub error: StreamSource<QpError>,
         pub event: StreamSource<EventRecord>,
+        pub emptied: StreamSource<Bits<24>>,
+        pub emptied_waits: Signal<Out, Bit>,
         pub drain: Signal<In, Bit>,
         pub drained: Signal<Out, Bit>,
         pub pause: Signal<In, Bit>,
+        pub command: StreamSink<ObjectCommand>,
+        pub reply: StreamSource<ObjectReply>,
+        pub probe: Signal<Out, Bits<24>>,
+        pub exists: Signal<In, Bit>,
         pub time: Signal<In, Bits<64>>,
         pub wake: Signal<Out, Bits<64>>,
         pub retransmitted: Signal<Out, Bit>,
@@ -121,10 +140,16 @@ block! {
         pub reads_waiting: Signal<Out, Bit>,
         pub cnps_sent: Signal<Out, Bit>,
         pub cnps_received: Signal<Out, Bit>,
-        pub unwanted: Signal<Out, Bit>,
+        pub unwanted: [Signal<Out, Bit>; 4],
+        pub early: Signal<Out, Bit>,
+        pub stale: Signal<Out, Bit>,
+        pub accepted: Signal<Out, Bit>,
         pub wrong_page: Signal<Out, Bit>,
         pub bad_doorbell: Signal<Out, Bit>,
         pub answers_dropped: Signal<Out, Bit>,
+        pub raw_taken: Signal<Out, Bit>,
+        pub raw_dropped: [Signal<Out, Bit>; 2],
+        pub raw_sent: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         pub moves: Signal<Out, Bit>,
@@ -140,6 +165,7 @@ block! {
         receives: Receives<QPS, SRQS>,
         scatter: Scatter,
         atomics: Atomics<D, QPS, RING>,
+        keys: Keys<QPS>,
         /// READs and atomics answered, and atomics done, of each queue pair.
         answered: BlockRam<Bits<5>, QPS>,
         applied: BlockRam<Bits<5>, QPS>,
@@ -147,6 +173,8 @@ block! {
         tasks: Arbiter<Task, 2>,
         events: Arbiter<EventRecord, 2>,
         timers: Timers<QPS>,
+        statistics: Statistics<QPS>,
+        send_drain: SendDrain<QPS>,
         /// Messages on their way, twice: for the requester and for whoever takes the answers.
         sent: [BlockRam<Sent, OUT>; 2],
         sent_rows: BlockRam<SentRow, QPS>,
@@ -156,16 +184,17 @@ block! {
         requests: Fifo<Arrival, 2>,
         responses: Fifo<Arrival, 2>,
         orders: Fifo<Order, 4>,
-        nudges: Arbiter<Nudge, 4>,
+        nudges: Arbiter<Nudge, 6>,
+        departures: Departures,
         asks: Arbiter<XlatRequest, 2>,
         /// One of each queue pair at most: a queue pair that fails here fails once.
         placed_errors: BlockFifo<QpError, QPS>,
-        errors: Arbiter<QpError, 3>,
+        errors: Arbiter<QpError, 4>,
         rx_colours: Colours<8>,
         request_colours: Colours<8>,
         response_colours: Colours<8>,
         atomic_colours: Colours<8>,
-        drains: All<3>,
+        drains: All<5>,
         sending: Fork<QpChange>,
         receiving: Fork<QpChange>,
         judging: Fork<QpChange>,
@@ -173,9 +202,15 @@ block! {
         placing: Fork<QpChange>,
         taking: Fork<QpChange>,
         applying: Fork<QpChange>,
+        counting: Fork<QpChange>,
+        timing: Fork<QpChange>,
+        kicks: Fork<Bits<24>>,
+        tallying: Fork<QpChange>,
+        keying: Fork<QpChange>,
         is_for_fetch: Signal<Local, Bit>,
         fetch_client: Constant<Bits<3>> = number(fetch::CLIENT),
         failure: Constant<Bits<3>> = number(Occasion::Failure as u64),
+        departed: Constant<Bits<3>> = number(Occasion::Departed as u64),
     }
 }
 
@@ -224,7 +259,8 @@ impl<
             errors
         );
         clock!(self, clock, rx_colours, request_colours, response_colours, atomic_colours, drains);
-        clock!(self, clock, sending, receiving, judging, answering, placing, taking, applying);
+        clock!(self, clock, sending, receiving, judging, answering, placing, taking, applying, counting);
+        clock!(self, clock, departures, keying, keys, timing, tallying, kicks, send_drain, statistics);
         clock!(self, clock, receives, scatter, atomics, answered, applied, writes, tasks, events);
         dff_setup!(self, clock, finished_count);
         self.admit.reset.next = self.reset.val();
@@ -241,6 +277,7 @@ impl<
         self.responses.reset.next = self.reset.val();
         self.orders.reset.next = self.reset.val();
         self.nudges.reset.next = self.reset.val();
+        self.departures.reset.next = self.reset.val();
         self.asks.reset.next = self.reset.val();
         self.placed_errors.reset.next = self.reset.val();
         self.errors.reset.next = self.reset.val();
@@ -255,6 +292,14 @@ impl<
         self.placing.reset.next = self.reset.val();
         self.taking.reset.next = self.reset.val();
         self.applying.reset.next = self.reset.val();
+        self.counting.reset.next = self.reset.val();
+        self.statistics.reset.next = self.reset.val();
+        self.timing.reset.next = self.reset.val();
+        self.kicks.reset.next = self.reset.val();
+        self.send_drain.reset.next = self.reset.val();
+        self.tallying.reset.next = self.reset.val();
+        self.keying.reset.next = self.reset.val();
+        self.keys.reset.next = self.reset.val();
         self.atomic_colours.reset.next = self.reset.val();
         self.receives.reset.next = self.reset.val();
         self.scatter.reset.next = self.reset.val();
@@ -286,6 +331,7 @@ impl<
         self.template.mac.next = self.mac.val();
         StreamSource::<Head>::link(&mut self.tx_head, &mut self.template.head);
         StreamSource::<Beat<D>>::link(&mut self.tx_payload, &mut self.template.source);
+        StreamSource::<Beat<D>>::link(&mut self.tx_raw, &mut self.template.raw);
         if self.finished.val() {
             self.finished_count.d.next = self.finished_count.q.val() + 1;
         }
@@ -316,6 +362,14 @@ impl<
         self.over.read.next = self.admit.acked_enable.val();
         self.over.index.next = self.admit.acked_index.val();
         self.admit.acked.next = self.over.row.val();
+        self.send_drain.sent_write.next = self.admit.sent_write.val();
+        self.send_drain.sent_index.next = self.admit.sent_index.val();
+        self.send_drain.head.next = self.admit.sent.val().head;
+        self.send_drain.acked_write.next = self.place.acked_write.val();
+        self.send_drain.acked_index.next = self.place.acked_index.val();
+        self.send_drain.tail.next = self.place.acked.val().tail;
+        StreamSource::<Bits<24>>::link(&mut self.emptied, &mut self.send_drain.emptied);
+        self.emptied_waits.next = self.send_drain.telling.val();
 
         // Packets, and what else concerns those sent, become errands.
         StreamSink::<Head>::link(&mut self.rx_head, &mut self.lookup.head);
@@ -326,6 +380,7 @@ impl<
         self.nudges.sinks[2].payload.next.slot = self.fetch.failed.payload.val().slot;
         self.nudges.sinks[2].payload.next.status = self.fetch.failed.payload.val().status;
         self.nudges.sinks[2].payload.next.vendor = self.fetch.failed.payload.val().vendor;
+        self.nudges.sinks[2].payload.next.psn = 0.into();
         self.nudges.sinks[2].valid.next =
             self.fetch.failed.valid.val() & !self.fetch.failed.payload.val().is_response;
         self.respond.failure.payload.next = self.fetch.failed.payload.val();
@@ -336,13 +391,18 @@ impl<
             self.fetch.failed.ready.next = self.respond.failure.ready.val();
         }
         StreamSource::<Nudge>::join(&mut self.receives.nudge, &mut self.nudges.sinks[3]);
+        // A failure is in the arbiter before the next packet leaves Fetch, so no later frame departs before it.
+        StreamSource::<Nudge>::join(&mut self.template.departed, &mut self.nudges.sinks[4]);
+        StreamSource::<Nudge>::join(&mut self.keys.nudge, &mut self.nudges.sinks[5]);
         StreamSource::<Nudge>::join(&mut self.nudges.source, &mut self.lookup.nudge);
+        self.lookup.raw_queue_pair.next = self.raw_queue_pair.val();
         self.lookup.pause.next = self.pause.val();
         self.peer_enable.next = self.lookup.row_enable.val();
         self.peer_index.next = self.lookup.row_index.val();
         self.lookup.row.next = self.peer.val();
         self.address_index[0].next = self.lookup.address_index.val();
         self.lookup.address.next = self.address[0].val();
+        self.lookup.mac.next = self.mac.val();
         StreamSource::<Arrival>::join(&mut self.lookup.request, &mut self.requests.sink);
         StreamSource::<Arrival>::join(&mut self.requests.source, &mut self.sequence.arrival);
         StreamSource::<Arrival>::join(&mut self.lookup.response, &mut self.responses.sink);
@@ -413,10 +473,13 @@ impl<
         StreamSource::<QpError>::join(&mut self.placed_errors.source, &mut self.errors.sinks[0]);
         StreamSource::<QpError>::join(&mut self.respond.error, &mut self.errors.sinks[1]);
         StreamSource::<QpError>::join(&mut self.atomics.error, &mut self.errors.sinks[2]);
+        StreamSource::<QpError>::join(&mut self.keys.error, &mut self.errors.sinks[3]);
         StreamSource::<QpError>::link(&mut self.error, &mut self.errors.source);
         StreamSource::<EventRecord>::join(&mut self.place.event, &mut self.events.sinks[1]);
         StreamSource::<EventRecord>::link(&mut self.event, &mut self.events.source);
-        StreamSource::<Bits<24>>::link(&mut self.kick, &mut self.place.kick);
+        StreamSource::<Bits<24>>::join(&mut self.place.kick, &mut self.kicks.sink);
+        StreamSource::<Bits<24>>::link(&mut self.kick, &mut self.kicks.left);
+        StreamSource::<Bits<24>>::join(&mut self.kicks.right, &mut self.send_drain.kick);
         StreamSource::<Task>::join(&mut self.place.task, &mut self.tasks.sinks[0]);
         StreamSource::<Task>::join(&mut self.atomics.task, &mut self.tasks.sinks[1]);
         StreamSource::<Task>::join(&mut self.tasks.source, &mut self.respond.task);
@@ -432,6 +495,22 @@ impl<
         self.respond.done.next = self.visible.val();
         self.respond.pause.next = self.pause.val();
 
+        // Keys begin and end.
+        StreamSource::<KeyJob>::join(&mut self.admit.key, &mut self.keys.job);
+        StreamSource::<KeyWork>::join(&mut self.sequence.part, &mut self.keys.part);
+        StreamSource::<KeyWork>::link(&mut self.key_work, &mut self.keys.work);
+        StreamSink::<Bits<3>>::link(&mut self.key_reply, &mut self.keys.reply);
+        StreamSource::<Done>::link(&mut self.key_done, &mut self.keys.done);
+        self.keys.look.next = self.admit.acked_enable.val();
+        self.keys.look_index.next = self.admit.acked_index.val();
+        self.admit.keyed.next = self.keys.keyed.val();
+        self.keys.arrival_enters.next = self.lookup.enters.val();
+        self.keys.arrival_leaves.next = self.place.leaves.val();
+        self.keys.atomic_enters.next = self.place.operation_enters.val();
+        self.keys.atomic_leaves.next = self.atomics.leaves.val();
+        self.keys.answer_enters.next = self.respond.enters.val();
+        self.keys.answer_leaves.next = self.fetch.leaves[1].val();
+
         // Addresses: both always take their answers.
         StreamSource::<XlatRequest>::join(&mut self.fetch.xlat, &mut self.asks.sinks[0]);
         StreamSource::<XlatRequest>::join(&mut self.place.xlat, &mut self.asks.sinks[1]);
@@ -445,7 +524,9 @@ impl<
 
         // Queue pairs that change.
         StreamSink::<QpChange>::link(&mut self.change, &mut self.sending.sink);
-        StreamSource::<QpChange>::join(&mut self.sending.left, &mut self.admit.change);
+        StreamSource::<QpChange>::join(&mut self.sending.left, &mut self.keying.sink);
+        StreamSource::<QpChange>::join(&mut self.keying.left, &mut self.admit.change);
+        StreamSource::<QpChange>::join(&mut self.keying.right, &mut self.keys.change);
         StreamSource::<QpChange>::join(&mut self.sending.right, &mut self.receiving.sink);
         StreamSource::<QpChange>::join(&mut self.receiving.left, &mut self.judging.sink);
         StreamSource::<QpChange>::join(&mut self.receiving.right, &mut self.answering.sink);
@@ -455,10 +536,16 @@ impl<
         StreamSource::<QpChange>::join(&mut self.judging.right, &mut self.complete.change);
         StreamSource::<QpChange>::join(&mut self.answering.left, &mut self.placing.sink);
         StreamSource::<QpChange>::join(&mut self.placing.left, &mut self.place.change);
-        StreamSource::<QpChange>::join(&mut self.placing.right, &mut self.over.change);
+        StreamSource::<QpChange>::join(&mut self.placing.right, &mut self.counting.sink);
+        StreamSource::<QpChange>::join(&mut self.counting.left, &mut self.over.change);
+        StreamSource::<QpChange>::join(&mut self.counting.right, &mut self.timing.sink);
+        StreamSource::<QpChange>::join(&mut self.timing.left, &mut self.send_drain.change);
+        StreamSource::<QpChange>::join(&mut self.timing.right, &mut self.timers.change);
         StreamSource::<QpChange>::join(&mut self.answering.right, &mut self.applying.sink);
         StreamSource::<QpChange>::join(&mut self.applying.left, &mut self.respond.change);
-        StreamSource::<QpChange>::join(&mut self.applying.right, &mut self.atomics.change);
+        StreamSource::<QpChange>::join(&mut self.applying.right, &mut self.tallying.sink);
+        StreamSource::<QpChange>::join(&mut self.tallying.left, &mut self.atomics.change);
+        StreamSource::<QpChange>::join(&mut self.tallying.right, &mut self.statistics.change);
 
         // What is under way, by colour.
         self.lookup.colour.next = self.rx_colours.colour.val();
@@ -485,6 +572,7 @@ impl<
         self.drains.begins.next = self.drain.val();
         // What arrived may be applied later: those under way are waited for when all that arrived before has been placed.
         self.place.operation_colour.next = self.atomic_colours.colour.val();
+        self.place.applies.next = self.atomics.busy.val();
         self.atomic_colours.enters.next = self.place.operation_enters.val();
         self.atomic_colours.enters_colour.next = self.atomic_colours.colour.val();
         self.atomic_colours.pending.next = false;
@@ -494,7 +582,41 @@ impl<
         self.drains.ends[0].next = self.atomic_colours.drained.val();
         self.drains.ends[1].next = self.request_colours.drained.val();
         self.drains.ends[2].next = self.response_colours.drained.val();
+        // A frame's departure is told when its packet leaves.
+        self.departures.told.next = self.template.raw_sent.val();
+        self.departures.heard.next = self.nudges.source.valid.val()
+            & self.lookup.nudge.ready.val()
+            & (self.nudges.source.payload.val().occasion == self.departed.val());
+        self.departures.drain.next = self.request_colours.drained.val();
+        self.drains.ends[3].next = self.departures.drained.val();
+        // A SEND that arrived may have asked for the end of a key: likewise.
+        self.keys.drain.next = self.rx_colours.drained.val();
+        self.drains.ends[4].next = self.keys.drained.val();
         self.drained.next = self.drains.ended.val();
+
+        // What each queue pair is doing.
+        StreamSink::<ObjectCommand>::link(&mut self.command, &mut self.statistics.command);
+        StreamSource::<ObjectReply>::link(&mut self.reply, &mut self.statistics.reply);
+        self.probe.next = self.statistics.probe.val();
+        self.statistics.exists.next = self.exists.val();
+        self.statistics.sending_counts.next = self.template.tally.val();
+        self.statistics.sending_index.next = bit_cast::<QPS, 24>(self.template.tally_qpn.val());
+        self.statistics.requester_counts.next = self.complete.tally.val();
+        self.statistics.requester_index.next = self.complete.tally_index.val();
+        self.statistics.responder_counts.next = self.sequence.tally.val();
+        self.statistics.responder_index.next = self.sequence.tally_index.val();
+        self.statistics.requester_write.next = self.admit.requester_write.val();
+        self.statistics.requester_at.next = self.admit.requester_index.val();
+        self.statistics.requester_row.next = self.admit.requester.val();
+        self.statistics.responder_write.next = self.sequence.responder_write.val();
+        self.statistics.responder_at.next = self.sequence.responder_index.val();
+        self.statistics.responder_row.next = self.sequence.responder.val();
+        self.over.look.next = self.statistics.look.val();
+        self.over.look_index.next = self.statistics.look_index.val();
+        self.statistics.acked.next = self.over.looked.val();
+        self.receives.count_enable.next = self.statistics.look.val();
+        self.receives.count_index.next = self.statistics.look_index.val();
+        self.statistics.posted.next = self.receives.count.val();
 
         // What is counted, and whether anything goes on.
         self.retransmitted.next = self.template.again.val();
@@ -509,8 +631,18 @@ impl<
         self.reads_waiting.next = self.admit.reads_waiting.val();
         self.cnps_sent.next = self.respond.cnps_sent.val();
         self.cnps_received.next = self.lookup.cnp_received.val();
-        self.unwanted.next = self.lookup.dropped.val();
+        self.unwanted[0].next = self.lookup.dropped.val();
+        self.unwanted[1].next = self.sequence.unwanted.val();
+        self.unwanted[2].next = self.complete.unwanted.val();
+        self.unwanted[3].next = self.place.overtaken.val();
+        self.early.next = self.sequence.early.val();
+        self.stale.next = self.complete.stale.val();
+        self.accepted.next = self.place.accepted.val();
         self.answers_dropped.next = self.respond.data_dropped.val();
+        self.raw_taken.next = self.sequence.raw_taken.val();
+        self.raw_dropped[0].next = self.lookup.raw_dropped.val();
+        self.raw_dropped[1].next = self.sequence.raw_lost.val();
+        self.raw_sent.next = self.template.raw_sent.val();
         self.ready.next = self.admit.ready.val()
             & self.sequence.ready.val()
             & self.complete.ready.val()
@@ -518,6 +650,7 @@ impl<
             & self.respond.ready.val()
             & self.receives.ready.val()
             & self.atomics.ready.val()
+            & self.statistics.ready.val()
             & self.timers.ready.val();
         self.busy.next = self.admit.busy.val()
             | self.segment.busy.val()
@@ -531,10 +664,13 @@ impl<
             | self.receives.busy.val()
             | self.scatter.busy.val()
             | self.atomics.busy.val()
+            | self.keys.busy.val()
             | self.writes.busy.val()
             | self.tasks.source.valid.val()
             | self.events.source.valid.val()
+            | self.statistics.busy.val()
             | self.timers.busy.val()
+            | self.send_drain.busy.val()
             | self.requests.source.valid.val()
             | self.responses.source.valid.val()
             | self.orders.source.valid.val()
@@ -550,7 +686,10 @@ impl<
             | self.complete.busy.val()
             | self.respond.busy.val()
             | self.receives.busy.val()
+            | self.statistics.busy.val()
             | self.timers.busy.val()
+            | self.send_drain.busy.val()
+            | self.keys.moves.val()
             | self.rx_head.valid.val()
             | self.answer.valid.val()
             | (self.asks.source.valid.val() & self.xlat.ready.val())

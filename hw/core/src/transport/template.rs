@@ -1,12 +1,18 @@
 //! Template: a packet gets the fields that all packets of its queue pair share.
 
+pub mod route;
 #[cfg(test)]
 mod tests;
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::Statistics;
+use stroma_abi::desc::statistics::SENDING_COUNTERS;
 use stroma_abi::wire::opcode::CNP;
 
-use super::records::{PathRow, TxPacket};
+use route::Route;
+
+use super::records::{Nudge, Occasion, PathRow, TxPacket};
+use super::statistics::counter;
 use crate::constant::number;
 use crate::head::Head;
 use crate::prim::fifo::Fifo;
@@ -24,12 +30,16 @@ block! {
     ///
     /// - **Ports** `packet`, `payload`: a payload for each packet with `payload_len > 0`, in order; `path_enable`, `path_index`,
     ///   `path`: the queue pair's path, there a cycle later; `address_index`, `address`: one of the port's addresses, in the
-    ///   same cycle; `mac`: the port's. `head`, `source`: heads, and their payload. `again`: high for a cycle, a packet is
-    ///   sent again. A packet without a path, whose queue pair is gone, is thrown away with its payload. `busy`: something is inside.
-    /// - **Latency** 2 cycles from `packet` to `head`; 0 from `payload` to `source`. **Rate** a packet every 2 cycles, 1 beat per
-    ///   cycle.
-    /// - **Backpressure** 4 heads wait; then `packet` does. A payload waits for its packet. `payload` and `source` are joined
-    ///   combinationally, and `address` reaches a register; nothing else runs from port to port.
+    ///   same cycle; `mac`: the port's. `head`, `source`: heads, and their payload. `raw`: frames, the payload of packets whose
+    ///   path is `raw`, which get no head; `departed`: one for each, in order. All of the frame is here by then, so its queue pair
+    ///   needs it no more. `again`, `raw_sent`: high for a cycle, a packet is sent again, a frame is; `tally`, `tally_qpn`: likewise, what
+    ///   is counted of a queue pair, a bit for each of the abi's counters of packets. A packet without a path,
+    ///   whose queue pair is gone, is thrown away with its payload, and so is what a raw path has no payload for: an answer
+    ///   that nobody waits for. `busy`: something is inside.
+    /// - **Latency** 2 cycles from `packet` to `head` or `departed`; 0 from `payload` to `source` or `raw`. **Rate** a packet every
+    ///   2 cycles, 1 beat per cycle.
+    /// - **Backpressure** 4 heads and 8 departures wait; then `packet` does. A payload waits for its packet. `payload`, `source`
+    ///   and `raw` are joined combinationally, and `address` reaches a register; nothing else runs from port to port.
     /// - **Reset** forgets everything; payload of packets from before must not come any more.
     pub struct Template<const D: usize> {
         pub clock: Signal<In, Clock>,
@@ -44,35 +54,49 @@ block! {
         pub mac: Signal<In, Bits<48>>,
         pub head: StreamSource<Head>,
         pub source: StreamSource<Beat<D>>,
+        pub raw: StreamSource<Beat<D>>,
+        pub departed: StreamSource<Nudge>,
+        pub raw_sent: Signal<Out, Bit>,
         pub again: Signal<Out, Bit>,
+        pub tally: Signal<Out, Bits<SENDING_COUNTERS>>,
+        pub tally_qpn: Signal<Out, Bits<24>>,
         pub busy: Signal<Out, Bit>,
         held: Reg<TxPacket>,
         /// The path of the packet that is held is here.
         looking: Reg<Bit>,
+        leaves: Reg<Bit>,
         repeats: Reg<Bit>,
+        counts: Signal<Local, Bits<SENDING_COUNTERS>>,
+        has_departed: Reg<Bit>,
         heads: Fifo<Head, 2>,
-        /// Of each payload: does it pass?
-        verdicts: Fifo<Bit, 3>,
+        route: Route<D>,
+        departures: Fifo<Nudge, 3>,
         takes: Signal<Local, Bit>,
-        is_passed: Signal<Local, Bit>,
+        departs: Signal<Local, Bit>,
         mapped_at: Constant<Bits<8>> = number(MAPPED_AT),
         mapped: Constant<Bits<128>> = number(MAPPED),
         cnp: Constant<Bits<8>> = number(CNP.code),
         becn: Constant<Bits<8>> = number(BECN),
+        sent_at: Constant<Bits<1>> = number(counter(Statistics::SENT_PKTS)),
+        again_at: Constant<Bits<1>> = number(counter(Statistics::RETRANS_PKTS)),
+        departure: Constant<Bits<3>> = number(Occasion::Departed as u64),
     }
 }
 
 impl<const D: usize> Logic for Template<D> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, heads, verdicts);
-        dff_setup!(self, clock, held, looking, repeats);
+        clock!(self, clock, heads, route, departures);
+        dff_setup!(self, clock, held, looking, leaves, repeats, has_departed);
         self.heads.reset.next = self.reset.val();
-        self.verdicts.reset.next = self.reset.val();
+        self.route.reset.next = self.reset.val();
+        self.departures.reset.next = self.reset.val();
 
-        // Nobody else fills the two queues, so the room that is there now is there in the next cycle.
-        self.takes.next =
-            !self.looking.q.val() & self.heads.sink.ready.val() & self.verdicts.sink.ready.val();
+        // Nobody else fills the three queues, so the room that is there now is there in the next cycle.
+        self.takes.next = !self.looking.q.val()
+            & self.heads.sink.ready.val()
+            & self.route.way.ready.val()
+            & self.departures.sink.ready.val();
         self.packet.ready.next = self.takes.val();
         self.looking.d.next = self.takes.val() & self.packet.valid.val();
         if self.takes.val() {
@@ -82,7 +106,8 @@ impl<const D: usize> Logic for Template<D> {
         self.path_index.next = self.packet.payload.val().qpn;
         self.address_index.next = self.path.val().source_address;
 
-        self.heads.sink.valid.next = self.looking.q.val() & self.path.val().exists;
+        self.heads.sink.valid.next = self.looking.q.val() & self.path.val().exists & !self.path.val().raw;
+        self.heads.sink.payload.next.raw = false;
         self.heads.sink.payload.next.dmac = self.path.val().peer_mac;
         self.heads.sink.payload.next.smac = self.mac.val();
         self.heads.sink.payload.next.tagged = self.path.val().has_vlan;
@@ -123,24 +148,46 @@ impl<const D: usize> Logic for Template<D> {
         self.heads.sink.payload.next.payload_len = self.held.q.val().payload_len;
         StreamSource::<Head>::link(&mut self.head, &mut self.heads.source);
 
-        self.verdicts.sink.valid.next = self.looking.q.val() & self.held.q.val().payload_len.any();
-        self.verdicts.sink.payload.next = self.path.val().exists;
-        self.is_passed.next = self.verdicts.source.valid.val() & self.verdicts.source.payload.val();
-        self.source.payload.next = self.payload.payload.val();
-        self.source.valid.next = self.payload.valid.val() & self.is_passed.val();
-        self.payload.ready.next = self.verdicts.source.valid.val()
-            & (self.source.ready.val() | !self.verdicts.source.payload.val());
-        self.verdicts.source.ready.next = self.payload.valid.val()
-            & self.payload.payload.val().eop
-            & (self.source.ready.val() | !self.verdicts.source.payload.val());
+        self.route.way.valid.next = self.looking.q.val() & self.held.q.val().payload_len.any();
+        self.route.way.payload.next.passes = self.path.val().exists;
+        self.route.way.payload.next.raw = self.path.val().raw;
+        StreamSink::<Beat<D>>::link(&mut self.payload, &mut self.route.payload);
+        StreamSource::<Beat<D>>::link(&mut self.source, &mut self.route.source);
+        StreamSource::<Beat<D>>::link(&mut self.raw, &mut self.route.raw);
+
+        self.departs.next = self.looking.q.val()
+            & self.path.val().exists
+            & self.path.val().raw
+            & self.held.q.val().payload_len.any();
+        self.departures.sink.valid.next = self.departs.val();
+        self.departures.sink.payload.next.occasion = self.departure.val();
+        self.departures.sink.payload.next.qpn = self.held.q.val().qpn;
+        self.departures.sink.payload.next.slot = 0.into();
+        self.departures.sink.payload.next.status = 0.into();
+        self.departures.sink.payload.next.vendor = 0.into();
+        self.departures.sink.payload.next.psn = self.held.q.val().psn;
+        StreamSource::<Nudge>::link(&mut self.departed, &mut self.departures.source);
+        self.has_departed.d.next = self.departs.val();
+        self.raw_sent.next = self.has_departed.q.val();
 
         self.repeats.d.next = self.looking.q.val() & self.path.val().exists & self.held.q.val().again;
         self.again.next = self.repeats.q.val();
-        self.busy.next =
-            self.looking.q.val() | self.heads.level.val().any() | self.verdicts.level.val().any();
+        self.leaves.d.next = self.looking.q.val() & self.path.val().exists;
+        self.counts.next = 0.into();
+        self.counts.next = self.counts.val().replace_bit(self.sent_at.val().index(), self.leaves.q.val());
+        self.counts.next = self.counts.val().replace_bit(self.again_at.val().index(), self.repeats.q.val());
+        self.tally.next = self.counts.val();
+        // A packet that is taken behind this one is held a cycle later.
+        self.tally_qpn.next = self.held.q.val().qpn;
+        self.busy.next = self.looking.q.val()
+            | self.heads.level.val().any()
+            | self.route.busy.val()
+            | self.departures.level.val().any();
         if self.reset.val() {
             self.looking.d.next = false;
+            self.leaves.d.next = false;
             self.repeats.d.next = false;
+            self.has_departed.d.next = false;
         }
     }
 }

@@ -15,6 +15,7 @@ use waits::Waits;
 
 use super::records::{Alarm, Nudge, Occasion};
 use crate::constant::number;
+use crate::host::work::QpChange;
 use crate::prim::arbiter::Arbiter;
 use crate::prim::ram::{BlockRam, LutRam};
 use crate::prim::reg::Reg;
@@ -40,24 +41,26 @@ block! {
     /// A rest goes on to its end: alarms of its queue pair that are no rests do not count meanwhile. The one that goes with a
     /// message may come a little behind the alarm of the NAK, because the message left before the news of it.
     ///
-    /// - **Ports** `alarm`: a timer begins anew, or with code 0 ends; with `rests` every code begins one. `time`: cycles; it may
-    ///   jump from one cycle to the next, not beyond `wake`, and only while `busy` is low and no alarm is offered. `nudge`: a
+    /// - **Ports** `alarm`: a timer begins anew, or with code 0 ends; with `rests` every code begins one. `change`: a queue
+    ///   pair that resets has no timer, whether it rested or not. `time`: cycles; it may jump from one cycle to the next, not
+    ///   beyond `wake`, and only while `busy` is low and neither alarm nor change is offered. `nudge`: a
     ///   timer has ended; it does not run any more. `wake`: no nudge comes before; all ones when no timer runs. `ready`: the rows
-    ///   are scrubbed. `busy`: an alarm or a nudge is inside.
+    ///   are scrubbed. `busy`: an alarm, a change or a nudge is inside.
     /// - **Latency** 2 cycles from `alarm` to its row. A nudge comes not before the wait is over, and at most `2^(QPS+1) + 4` cycles
     ///   later. An alarm counts against a nudge that is offered more than 3 cycles after it was taken.
-    /// - **Rate** an alarm per cycle, from both ends in turn; a nudge every 4 cycles.
-    /// - **Backpressure** `alarm` always moves on, a cycle late when a timer ends. While a nudge is not taken no other timer
+    /// - **Rate** an alarm or change per cycle, changes first, alarms from both ends in turn; a nudge every 4 cycles.
+    /// - **Backpressure** `alarm` and `change` always move on, a cycle late when a timer ends. While a nudge is not taken no other timer
     ///   ends; those whose time is over are found in the next sweep.
     /// - **Wake** may be early by timers that were begun anew or ended; not any more after two sweeps of `2^(QPS+1)` cycles
     ///   each in which time did not jump.
     /// - **Reset** forgets all timers and scrubs a row a cycle, with `ready` low; alarms wait.
     /// - **Limits** `QPS` from 1 to 15, clocks up to 4 GHz, times below `2^63`. Queue pairs beyond the table share the rows of those
-    ///   below. A queue pair that begins anew while its timer rests is told of the end of that rest.
+    ///   below.
     pub struct Timers<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub alarm: [StreamSink<Alarm>; 2] = std::array::from_fn(|_| StreamSink::default()),
+        pub change: StreamSink<QpChange>,
         pub time: Signal<In, Bits<64>>,
         pub nudge: StreamSource<Nudge>,
         pub wake: Signal<Out, Bits<64>>,
@@ -77,6 +80,8 @@ block! {
         has_alarm: Reg<Bit>,
         arms: Reg<Bit>,
         rests: Reg<Bit>,
+        /// It is none: the queue pair begins anew.
+        resets: Reg<Bit>,
         cycles: Reg<Bits<48>>,
         queue_pair: Reg<Bits<QPS>>,
         has_nudge: Reg<Bit>,
@@ -108,7 +113,7 @@ impl<const QPS: usize> Logic for Timers<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, turns, rows, resting, scan, least);
-        dff_setup!(self, clock, is_scrubbing, row, has_alarm, arms, rests, cycles, queue_pair);
+        dff_setup!(self, clock, is_scrubbing, row, has_alarm, arms, rests, resets, cycles, queue_pair);
         dff_setup!(self, clock, has_nudge, nudged);
         self.turns.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val() | self.is_scrubbing.q.val();
@@ -121,9 +126,10 @@ impl<const QPS: usize> Logic for Timers<QPS> {
         self.resting.read_address.next = self.queue_pair.q.val();
         self.sets.next = self.has_alarm.q.val()
             & !self.scan.finds.val()
-            & (self.rests.q.val() | !self.resting.read_data.val());
+            & (self.rests.q.val() | self.resets.q.val() | !self.resting.read_data.val());
         self.takes.next = !self.is_scrubbing.q.val() & (!self.has_alarm.q.val() | !self.scan.finds.val());
-        self.turns.source.ready.next = self.takes.val();
+        self.turns.source.ready.next = self.takes.val() & !self.change.valid.val();
+        self.change.ready.next = self.takes.val();
         self.waits.code.next = self.turns.source.payload.val().timeout;
         self.waits.rests.next = self.turns.source.payload.val().rests;
         if self.takes.val() {
@@ -131,7 +137,15 @@ impl<const QPS: usize> Logic for Timers<QPS> {
             self.arms.d.next = self.waits.arms.val();
             self.rests.d.next = self.turns.source.payload.val().rests;
             self.cycles.d.next = self.waits.cycles.val();
+            self.resets.d.next = false;
             self.queue_pair.d.next = bit_cast::<QPS, 24>(self.turns.source.payload.val().qpn);
+            if self.change.valid.val() {
+                self.has_alarm.d.next = self.change.payload.val().resets;
+                self.arms.d.next = false;
+                self.rests.d.next = false;
+                self.resets.d.next = true;
+                self.queue_pair.d.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);
+            }
         }
         // Rounded up to a pair of cycles.
         self.end.next = self.time.val() + bit_cast::<64, 48>(self.cycles.q.val()) + 1;
@@ -177,6 +191,7 @@ impl<const QPS: usize> Logic for Timers<QPS> {
         self.nudge.payload.next.slot = 0.into();
         self.nudge.payload.next.status = 0.into();
         self.nudge.payload.next.vendor = 0.into();
+        self.nudge.payload.next.psn = 0.into();
         if self.nudge.ready.val() {
             self.has_nudge.d.next = false;
         }

@@ -33,12 +33,7 @@ impl Responder {
         demand(self.settings.rights & right == right)?;
         demand(operands.address.is_multiple_of(WORD))?;
         demand(self.answers.open() < self.settings.reads_in)?;
-        let access = Access {
-            key: operands.remote_key,
-            domain: self.settings.domain,
-            rights: right,
-            address: operands.address,
-        };
+        let access = self.remote(operands.remote_key, operands.address, right);
         let bytes = memory.read(&access, WORD).map_err(|_| NakCode::RemoteAccess)?;
         let original = u64::from_le_bytes(bytes.try_into().map_err(|_| NakCode::RemoteOperational)?);
         let new = if request.opcode == opcode::RC_FETCH_ADD {

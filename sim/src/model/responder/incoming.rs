@@ -40,7 +40,16 @@ impl Responder {
         if list.write(memory, before.into(), &request.payload).is_err() {
             return self.spoil(&receive, Status::LocalProtection, NakCode::RemoteOperational);
         }
-        let operation = if request.extended.imm.is_some() { WorkOp::SendImm } else { WorkOp::Send };
+        let operation = match (request.extended.imm, request.extended.ieth) {
+            (Some(_), _) => WorkOp::SendImm,
+            (None, Some(_)) => WorkOp::SendInv,
+            (None, None) => WorkOp::Send,
+        };
+        if let Some(ieth) = request.extended.ieth
+            && memory.invalidate(ieth.remote_key, self.settings.local).is_none()
+        {
+            return self.spoil(&receive, Status::RemoteAccess, NakCode::RemoteAccess);
+        }
         if !has_more(request) {
             self.message = None;
             self.deliver(&receive, operation, length, request);
@@ -106,6 +115,7 @@ impl Responder {
             operation,
             bytes,
             immediate: last.extended.imm.map(|imm| imm.data),
+            invalidated: last.extended.ieth.map(|ieth| ieth.remote_key),
             solicited: last.solicited,
         });
     }

@@ -40,7 +40,6 @@ fn packets_out_of_their_place_in_a_message_are_invalid() {
     is_invalid("WRITE Last in a SEND", after_send, &request(opcode::RC_WRITE_LAST, 1, 0, 8));
     is_invalid("SEND First after SEND First", after_send, &request(opcode::RC_SEND_FIRST, 1, 0, 256));
     is_invalid("READ in a SEND", after_send, &read(1, 8));
-    is_invalid("SEND with invalidate", &[], &request(opcode::RC_SEND_ONLY_INV, 0, 0, 8));
 }
 
 #[test]

@@ -14,3 +14,4 @@ mod requests;
 mod responses;
 mod rig;
 mod traffic;
+mod windows;

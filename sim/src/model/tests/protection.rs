@@ -135,7 +135,7 @@ fn an_operation_that_fails_here_waits_for_those_before_it() {
 fn memory_names_the_first_reason_against_an_access() {
     let mut memory = Memory::default();
     memory.register(4, Region { domain: 2, rights: rights::REMOTE_READ, ..region(0x100, 16, 0) });
-    let good = Access { key: 4, domain: 2, rights: rights::REMOTE_READ, address: 0x100 };
+    let good = Access { key: 4, domain: 2, rights: rights::REMOTE_READ, address: 0x100, queue_pair: None };
     assert_eq!(memory.check(&good, 16), Ok(()));
     assert_eq!(memory.check(&Access { key: 5, domain: 3, ..good }, 17), Err(Denied::Key { key: 5 }));
     let domain = Access { domain: 3, rights: rights::REMOTE_WRITE, ..good };

@@ -8,7 +8,8 @@ use super::rig::{Pair, list, number, region, settings, sge};
 use crate::model::{Operation, Packet, Receive, ReceiveQueue, Received, Responder, Work};
 
 fn done(id: u64, operation: WorkOp, bytes: u32, immediate: Option<u32>) -> Received {
-    Received { id, status: Status::Success, operation, bytes, immediate, solicited: false }
+    let (status, invalidated) = (Status::Success, None);
+    Received { id, status, operation, bytes, immediate, invalidated, solicited: false }
 }
 
 /// A packet of a SEND whose bytes count up from `from`.

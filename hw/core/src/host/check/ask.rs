@@ -93,6 +93,8 @@ impl Logic for Ask {
         self.question.payload.next.tag = 0.into();
         self.question.payload.next.key = self.range.payload.val().key;
         self.question.payload.next.pd = self.range.payload.val().pd;
+        // Windows are for peers: here no queue pair has one.
+        self.question.payload.next.qpn = 0.into();
         self.question.payload.next.va = self.range.payload.val().va;
         if self.is_second.q.val() {
             self.question.payload.next.va = bit_cast::<64, 65>(self.end.val());

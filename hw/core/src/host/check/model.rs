@@ -31,7 +31,7 @@ fn operation(work: &Work) -> Option<WorkOp> {
 /// Do units follow behind this work?
 #[must_use]
 pub fn has_units(work: &Work) -> bool {
-    !work.ends && work.status == 0 && operation(work) != Some(WorkOp::Nop)
+    !work.ends && work.status == 0 && !matches!(operation(work), Some(WorkOp::Nop | WorkOp::Invalidate))
 }
 
 /// Checks a work and its units; `judge` is the MMU, 0 or a [`Cause`].

@@ -1,13 +1,13 @@
 //! Which places a WQE names.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::Sge;
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
-use stroma_abi::desc::{Sge, WorkOp};
 
 use super::ask::Range;
 use super::{HELD_LOG, LENGTH_MAX, PLACE_BITS};
 use crate::constant::number;
-use crate::host::parse::operations::{ATOMICS, COPIES, FILLING, one_of};
+use crate::host::parse::operations::{ATOMICS, BARE, COPIES, FILLING, one_of};
 use crate::host::work::Work;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
@@ -58,7 +58,7 @@ block! {
         length: Signal<Local, Bits<32>>,
         splits: Signal<Local, Bit>,
         fills_entries: Signal<Local, Bit>,
-        nop: Constant<Bits<8>> = number(WorkOp::Nop as u64),
+        bare: Constant<Bits<256>> = one_of(BARE),
         copies: Constant<Bits<256>> = one_of(COPIES),
         filling: Constant<Bits<256>> = one_of(FILLING),
         atomics: Constant<Bits<256>> = one_of(ATOMICS),
@@ -90,7 +90,7 @@ impl Logic for Ranges {
             & self.work.payload.val().length.any();
         self.has_units.next = !self.work.payload.val().ends
             & !self.work.payload.val().status.any()
-            & (self.work.payload.val().opcode != self.nop.val());
+            & !self.bare.val().get_bit(self.work.payload.val().opcode.index());
 
         self.room.next = (self.place.q.val() - self.free_from.val()) != self.capacity.val();
         self.units.ready.next = self.taking.q.val() & self.room.val();

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::WorkOp::{
-    self, CmpSwap, FetchAdd, Gather, Read, Scatter, Send, SendImm, SendInv, Write, WriteImm,
+    self, Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Scatter, Send, SendImm, SendInv, Write,
+    WriteImm,
 };
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
 use stroma_abi::desc::{Sge, Status};
@@ -113,9 +114,9 @@ pub(super) fn random(rng: &mut SplitMix64) -> Case {
     (case.work.opcode, case.work.units, case.work.inline) = (copied.opcode, copied.units, false);
     (case.work.sge_count, case.work.length) = (copied.sge_count, copied.length);
     (case.work.remote, case.work.key) = (copied.remote, copied.key);
-    match rng.below(8) {
+    match rng.below(9) {
         0 => case.work.ends = true,
-        1 => case.work.opcode = (WorkOp::Nop as u64).into(),
+        1 => case.work.opcode = ([Nop, Invalidate][small(rng, 2)] as u64).into(),
         2 => {
             let status = [Status::LocalQueuePair, Status::Flushed, Status::General][small(rng, 3)];
             case.work.status = (status as u64).into();
@@ -126,6 +127,10 @@ pub(super) fn random(rng: &mut SplitMix64) -> Case {
             case.work.inline = true;
             case.work.sge_count = 0.into();
             case.work.length = rng.below(case.units.len() as u64 * 64 - 31).into();
+        }
+        5 => {
+            case.work.opcode = (Bind as u64).into();
+            (case.work.sge_count, case.work.length) = (0.into(), 0.into());
         }
         _ => {}
     }

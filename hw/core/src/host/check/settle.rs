@@ -1,12 +1,13 @@
 //! What becomes of a WQE.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::desc::Status;
 
 use super::PLACE_BITS;
 use super::ask::Expected;
 use crate::constant::number;
 use crate::host::parse::Defect;
+use crate::host::parse::operations::{BARE, one_of};
 use crate::host::work::Work;
 use crate::prim::reg::Reg;
 use crate::record;
@@ -59,7 +60,7 @@ block! {
         has_units: Signal<Local, Bit>,
         status: Signal<Local, Bits<8>>,
         vendor: Signal<Local, Bits<8>>,
-        nop: Constant<Bits<8>> = number(WorkOp::Nop as u64),
+        bare: Constant<Bits<256>> = one_of(BARE),
         malformed: Constant<Bits<8>> = number(Status::LocalQueuePair as u64),
         too_long: Constant<Bits<8>> = number(Status::LocalLength as u64),
         protection: Constant<Bits<8>> = number(Status::LocalProtection as u64),
@@ -99,7 +100,7 @@ impl Logic for Settle {
 
         self.has_units.next = !self.work.payload.val().ends
             & !self.work.payload.val().status.any()
-            & (self.work.payload.val().opcode != self.nop.val());
+            & !self.bare.val().get_bit(self.work.payload.val().opcode.index());
         self.status.next = self.work.payload.val().status;
         self.vendor.next = self.work.payload.val().vendor;
         if self.expected.payload.val().mismatch {

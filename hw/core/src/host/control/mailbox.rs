@@ -10,7 +10,7 @@ use crate::prim::reg::Reg;
 use crate::state::command::{ObjectCommand, ObjectReply};
 use crate::stream::{StreamSink, StreamSource};
 
-/// Owners of tables, in the order of their `ObjectKind`: queue pairs, CQs, regions.
+/// Owners of tables, in the order of their `ObjectKind`: queue pairs, CQs, regions, SRQs; then who shows statistics.
 pub const OWNERS: usize = ObjectKind::ALL.len();
 /// 64-bit words of each direction.
 const WORDS: usize = MAILBOX_LEN / 8;

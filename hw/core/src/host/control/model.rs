@@ -109,6 +109,13 @@ impl Bars {
         self.get(&port::BLOCK, &port::MAC, 0).swap_bytes() >> 16
     }
 
+    /// Who gets raw frames, and whether they are wanted.
+    #[must_use]
+    pub fn raw(&self) -> (u64, bool) {
+        let row = self.get(&port::BLOCK, &port::RAW_QUEUE_PAIR, 0);
+        (row & 0xff_ffff, row >> 31 & 1 == 1)
+    }
+
     /// An IP address of the port, first byte highest.
     #[must_use]
     pub fn address(&self, index: usize) -> u128 {

@@ -3,7 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_abi::regs::map::{PORT_ADDRESSES, port};
 
-use super::place::{PLACE_BITS, RegisterStore, place};
+use super::place::{PLACE_BITS, RegisterStore, bit, part, place};
 use crate::constant::number;
 use crate::prim::ram::LutRam;
 use crate::prim::reg::Reg;
@@ -20,6 +20,12 @@ pub const READERS: usize = 2;
 
 const _: () = assert!(PORT_ADDRESSES == 1 << ADDRESS_BITS);
 
+/// The bits of `raw_queue_pair` that mean something, within its eight bytes.
+fn raw_bits() -> Constant<Bits<64>> {
+    let parts = port::RAW_QUEUE_PAIR.fields.iter().map(|entry| entry.field.max() << entry.field.offset());
+    number(parts.fold(0, |bits, part| bits | part) << bit(&port::BLOCK, &port::RAW_QUEUE_PAIR))
+}
+
 block! {
     /// Keeps the registers of the block `port`.
     ///
@@ -27,7 +33,7 @@ block! {
     /// since reset; without it the half counts as zero, so nothing has to be scrubbed.
     ///
     /// - **Ports** `place`: eight aligned bytes of BAR0; `word`: the register there, 0 elsewhere; `store`: stores to BAR0; `mac`:
-    ///   the MAC address, first byte highest; `index[i]`, `address[i]`: an address, first byte highest.
+    ///   the MAC address, first byte highest; `raw_queue_pair`, `raw_enable`: who gets raw frames, and whether they are wanted; `index[i]`, `address[i]`: an address, first byte highest.
     /// - **Latency** 1 cycle from `place` to `word` and from `store` to all else; 0 from `index` to `address`.
     ///   **Rate** a place, a store and an index of each reader per cycle.
     /// - **Reset** clears all at once.
@@ -38,10 +44,13 @@ block! {
         pub word: Signal<Out, Bits<64>>,
         pub store: Signal<In, RegisterStore>,
         pub mac: Signal<Out, Bits<48>>,
+        pub raw_queue_pair: Signal<Out, Bits<24>>,
+        pub raw_enable: Signal<Out, Bit>,
         pub index: [Signal<In, Bits<ADDRESS_BITS>>; READERS],
         pub address: [Signal<Out, Bits<128>>; READERS],
         found: Reg<Bits<64>>,
         mac_bytes: Reg<Bits<48>>,
+        raw_word: Reg<Bits<64>>,
         is_stored: Reg<Bits<HALVES>>,
         lows: [LutRam<Bits<64>, ADDRESS_BITS>; READERS],
         highs: [LutRam<Bits<64>, ADDRESS_BITS>; READERS],
@@ -62,6 +71,10 @@ block! {
         joined: Signal<Local, Bits<128>>,
         look: Signal<Local, Bits<HALF_BITS>>,
         mac_place: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::MAC, 0),
+        raw_place: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::RAW_QUEUE_PAIR, 0),
+        raw_number_at: Constant<Bits<6>> = number(part(&port::BLOCK, &port::RAW_QUEUE_PAIR, "queue_pair")),
+        raw_enable_at: Constant<Bits<6>> = number(part(&port::BLOCK, &port::RAW_QUEUE_PAIR, "enable")),
+        raw_bits: Constant<Bits<64>> = raw_bits(),
         first: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::ADDRESS_LOW, 0),
         last: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::ADDRESS_HIGH, PORT_ADDRESSES - 1),
         high_at: Constant<Bits<7>> = number(64),
@@ -72,7 +85,7 @@ impl Logic for PortTable {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, shown, kept);
-        dff_setup!(self, clock, found, mac_bytes, is_stored);
+        dff_setup!(self, clock, found, mac_bytes, raw_word, is_stored);
 
         // A store goes over what was there.
         self.half.next = bit_cast::<5, 13>(self.store.val().place - self.first.val());
@@ -100,6 +113,12 @@ impl Logic for PortTable {
             self.mac_bytes.d.next = (self.mac_bytes.q.val() & !bit_cast::<48, 64>(self.store.val().mask))
                 | bit_cast::<48, 64>(self.store.val().data & self.store.val().mask);
         }
+        if self.store.val().valid & (self.store.val().place == self.raw_place.val()) {
+            self.raw_word.d.next = (self.raw_word.q.val() & !self.store.val().mask)
+                | (self.store.val().data & self.store.val().mask & self.raw_bits.val());
+        }
+        self.raw_queue_pair.next = bit_cast::<24, 64>(self.raw_word.q.val() >> self.raw_number_at.val());
+        self.raw_enable.next = self.raw_word.q.val().get_bit(self.raw_enable_at.val().index());
         self.forward_mac.forward.next = self.mac_bytes.q.val();
         self.mac.next = self.forward_mac.reversed.val();
 
@@ -137,6 +156,9 @@ impl Logic for PortTable {
         if self.place.val() == self.mac_place.val() {
             self.found.d.next = bit_cast::<64, 48>(self.mac_bytes.q.val());
         }
+        if self.place.val() == self.raw_place.val() {
+            self.found.d.next = self.raw_word.q.val();
+        }
         if (self.place.val() >= self.first.val())
             & (self.place.val() <= self.last.val())
             & self.is_stored.q.val().get_bit(self.look.val().index())
@@ -147,6 +169,7 @@ impl Logic for PortTable {
         if self.reset.val() {
             self.is_stored.d.next = 0.into();
             self.mac_bytes.d.next = 0.into();
+            self.raw_word.d.next = 0.into();
         }
     }
 }

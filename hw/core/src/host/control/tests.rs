@@ -29,7 +29,7 @@ fn any_address(rng: &mut SplitMix64) -> usize {
         0..8 => registers[small(rng, registers.len())],
         8..11 => events::BLOCK.offset + 4 * small(rng, 9),
         11 => moderation::BLOCK.offset + 0x10 + 8 * small(rng, 3),
-        12 => port::BLOCK.offset + [0x10, 0x100, 0x108, 0x1f8][small(rng, 4)],
+        12 => port::BLOCK.offset + [0x10, 0x18, 0x1c, 0x100, 0x108, 0x1f8][small(rng, 6)],
         13..15 => identity::BLOCK.address(&identity::TIME) + 4 * small(rng, 2),
         15..17 => small(rng, BAR0.len),
         17 => BAR0.len + small(rng, BAR2_AT - BAR0.len),

@@ -92,6 +92,8 @@ impl Logic for Ask {
         self.cut.sink.valid.next = self.asks.val();
         self.cut.sink.payload.next.tag = 0.into();
         self.cut.sink.payload.next.pd = self.chunks.payload.val().pd;
+        // Windows are for peers: here no queue pair has one.
+        self.cut.sink.payload.next.qpn = 0.into();
         self.cut.sink.payload.next.len = self.chunks.payload.val().len;
         if self.has_source.val() {
             self.cut.sink.payload.next.client = self.source_client.val();

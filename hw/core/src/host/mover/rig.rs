@@ -153,7 +153,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         push(
             &mut self.bench,
             self.change,
-            &[QpChange { qpn: u64::from(qpn).into(), resets, stops: false, ends: false }],
+            &[QpChange { qpn: u64::from(qpn).into(), resets, ..QpChange::default() }],
         );
         if resets {
             self.twin.failed.remove(&qpn);

@@ -1,12 +1,12 @@
 //! What a WQE is worth.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::queue_pair::QueuePairKind;
 use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
 use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead, sge::SGE_MAX};
 
 use super::Defect;
-use super::operations::{ATOMIC_LEN, ATOMICS, INLINE, LOCAL, REQUESTS, one_of};
+use super::known::Known;
+use super::operations::{ATOMIC_LEN, ATOMICS, BARE, INLINE, KEYS, one_of};
 use crate::constant::number;
 use crate::host::work::{Job, Work};
 
@@ -14,7 +14,7 @@ block! {
     /// Judges one WQE by its head. Logic only.
     ///
     /// Defects are told in this order: index, because a stale slot says nothing else that is true; units; op-code; flags;
-    /// inline length; entries.
+    /// inline length; entries; length of a frame.
     ///
     /// - **Ports** `job`: its job; `failed`: which could not be read; `left`: units from the WQE's first to the job's last;
     ///   `index`: the index of its place; `head`: its first half unit. `stops`: it goes on
@@ -32,6 +32,7 @@ block! {
         pub is_bad: Signal<Out, Bit>,
         pub sends: Signal<Out, Bit>,
         pub count: Signal<Out, Bits<6>>,
+        known: Known,
         text: Signal<Local, Bits<256>>,
         opcode: Signal<Local, Bits<8>>,
         inline: Signal<Local, Bit>,
@@ -41,8 +42,7 @@ block! {
         wide_units: Signal<Local, Bits<6>>,
         inline_room: Signal<Local, Bits<32>>,
         is_nop: Signal<Local, Bit>,
-        is_reliable: Signal<Local, Bit>,
-        is_known: Signal<Local, Bit>,
+        is_key: Signal<Local, Bit>,
         is_count: Signal<Local, Bit>,
         is_whole: Signal<Local, Bit>,
         has_units: Signal<Local, Bit>,
@@ -65,12 +65,11 @@ block! {
         remote_at: Constant<Bits<8>> = number(WqeHead::REMOTE.offset()),
         key_at: Constant<Bits<8>> = number(WqeHead::KEY.offset()),
         nop: Constant<Bits<8>> = number(WorkOp::Nop as u64),
-        local: Constant<Bits<256>> = one_of(LOCAL),
-        requests: Constant<Bits<256>> = one_of(REQUESTS),
+        keys: Constant<Bits<256>> = one_of(KEYS),
+        bare: Constant<Bits<256>> = one_of(BARE),
         may_inline: Constant<Bits<256>> = one_of(INLINE),
         atomics: Constant<Bits<256>> = one_of(ATOMICS),
         atomic_len: Constant<Bits<32>> = number(ATOMIC_LEN),
-        reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u64),
         most_units: Constant<Bits<4>> = number(UNITS_MAX),
         most_entries: Constant<Bits<5>> = number(SGE_MAX),
         unit_log: Constant<Bits<3>> = number(UNIT.ilog2()),
@@ -78,6 +77,7 @@ block! {
         entries_log: Constant<Bits<3>> = number((UNIT / Sge::LEN).ilog2()),
         head_entries: Constant<Bits<6>> = number(BODY_AT / Sge::LEN),
         malformed: Constant<Bits<8>> = number(Status::LocalQueuePair as u64),
+        wrong_length: Constant<Bits<8>> = number(Status::LocalLength as u64),
         flushed: Constant<Bits<8>> = number(Status::Flushed as u64),
         general: Constant<Bits<8>> = number(Status::General as u64),
         bad_index: Constant<Bits<8>> = number(Defect::Index as u64),
@@ -86,12 +86,14 @@ block! {
         bad_flags: Constant<Bits<8>> = number(Defect::Flags as u64),
         bad_length: Constant<Bits<8>> = number(Defect::InlineLength as u64),
         bad_entries: Constant<Bits<8>> = number(Defect::SgeCount as u64),
+        bad_frame: Constant<Bits<8>> = number(Defect::FrameLength as u64),
         unread: Constant<Bits<8>> = number(Defect::Fetch as u64),
     }
 }
 
 impl Logic for Judge {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "a line for each rule, and for each field of the work")]
     fn update(&mut self) {
         // What could not be read says nothing.
         self.text.next = self.head.val();
@@ -102,9 +104,7 @@ impl Logic for Judge {
         self.inline.next = self.text.val().get_bit(self.inline_at.val().index());
         self.units.next = self.text.val().get_bits::<4>(self.units_at.val().index());
         self.is_nop.next = self.opcode.val() == self.nop.val();
-        self.is_reliable.next = self.job.val().kind == self.reliable.val();
-        self.is_known.next = self.local.val().get_bit(self.opcode.val().index())
-            | (self.is_reliable.val() & self.requests.val().get_bit(self.opcode.val().index()));
+        self.is_key.next = self.keys.val().get_bit(self.opcode.val().index());
         self.length.next = self.text.val().get_bits::<32>(self.length_at.val().index());
         self.entries.next = bit_cast::<5, 4>(self.text.val().get_bits::<4>(self.sge_count_at.val().index()));
         if !self.entries.val().any() & self.length.val().any() {
@@ -145,12 +145,18 @@ impl Logic for Judge {
         if self.atomics.val().get_bit(self.opcode.val().index()) {
             self.has_entries.next = (self.entries.val() == 1) & (self.length.val() == self.atomic_len.val());
         }
+        if self.is_key.val() {
+            self.has_entries.next = !self.entries.val().any() & !self.length.val().any();
+        }
+        self.known.kind.next = self.job.val().kind;
+        self.known.opcode.next = self.opcode.val();
+        self.known.length.next = self.length.val();
         self.defect.next = 0.into();
         if self.text.val().get_bits::<16>(self.index_at.val().index()) != self.index.val() {
             self.defect.next = self.bad_index.val();
         } else if !self.has_units.val() {
             self.defect.next = self.bad_units.val();
-        } else if !self.is_known.val() {
+        } else if !self.known.is_known.val() {
             self.defect.next = self.bad_opcode.val();
         } else if !self.has_flags.val() {
             self.defect.next = self.bad_flags.val();
@@ -158,11 +164,13 @@ impl Logic for Judge {
             self.defect.next = self.bad_length.val();
         } else if !self.has_entries.val() {
             self.defect.next = self.bad_entries.val();
+        } else if !self.known.is_sized.val() {
+            self.defect.next = self.bad_frame.val();
         }
 
         self.status.next = 0.into();
         self.vendor.next = 0.into();
-        self.is_bad.next = false;
+        self.is_bad.next = self.defect.val().any() & !self.failed.val() & !self.job.val().flush;
         if self.failed.val() {
             self.status.next = self.general.val();
             self.vendor.next = self.unread.val();
@@ -170,10 +178,12 @@ impl Logic for Judge {
             self.status.next = self.flushed.val();
         } else if self.defect.val().any() {
             self.status.next = self.malformed.val();
+            if self.defect.val() == self.bad_frame.val() {
+                self.status.next = self.wrong_length.val();
+            }
             self.vendor.next = self.defect.val();
-            self.is_bad.next = true;
         }
-        self.sends.next = !self.status.val().any() & !self.is_nop.val();
+        self.sends.next = !self.status.val().any() & !self.bare.val().get_bit(self.opcode.val().index());
 
         self.work.next.ends = false;
         self.work.next.colour = false;
@@ -185,6 +195,7 @@ impl Logic for Judge {
         self.work.next.vendor = self.vendor.val();
         self.work.next.signaled = self.text.val().get_bit(self.signaled_at.val().index());
         self.work.next.fence = self.text.val().get_bit(self.fence_at.val().index());
+        self.work.next.drains = self.job.val().drains;
         self.work.next.opcode = self.opcode.val();
         self.work.next.inline = self.inline.val();
         self.work.next.units = self.units.val();

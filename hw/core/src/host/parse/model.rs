@@ -36,6 +36,7 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
         send_psn: job.send_psn,
         reads_out: job.reads_out,
         timeout: job.timeout,
+        drains: job.drains,
         ..Work::default()
     };
     let (mut works, mut sent, mut bytes) = (Vec::new(), Vec::new(), 0_u32);
@@ -59,12 +60,9 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
             _ if !is_count => 1,
             _ => says.min(left),
         };
-        let is_reliable = job.kind == QueuePairKind::Reliable as u64;
-        let defect = if index == u64::from(head.index) {
-            defect(&head, count, is_reliable)
-        } else {
-            Some(Defect::Index)
-        };
+        let kind = u8::try_from(u64::from(job.kind)).ok().and_then(QueuePairKind::from_code);
+        let defect =
+            if index == u64::from(head.index) { defect(&head, count, kind) } else { Some(Defect::Index) };
         let op = WorkOp::from_code(head.opcode);
         let mut work = Work {
             index,
@@ -83,10 +81,12 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
         if job.flush {
             work.status = code(Status::Flushed as u64);
         } else if let Some(defect) = defect {
-            (work.status, work.vendor) = (code(Status::LocalQueuePair as u64), code(defect as u64));
+            let is_length = defect == Defect::FrameLength;
+            let status = if is_length { Status::LocalLength } else { Status::LocalQueuePair };
+            (work.status, work.vendor) = (code(status as u64), code(defect as u64));
             works.push(work);
             break;
-        } else if op != Some(WorkOp::Nop) {
+        } else if !matches!(op, Some(WorkOp::Nop | WorkOp::Invalidate)) {
             bytes = bytes.saturating_add(head.length);
             sent.extend_from_slice(&units[at - count..at]);
         }
@@ -111,28 +111,35 @@ fn entries(head: &WqeHead) -> usize {
 }
 
 /// What is wrong with a head that has the right index and `count` units.
-fn defect(head: &WqeHead, count: usize, is_reliable: bool) -> Option<Defect> {
-    use WorkOp::{CmpSwap, FetchAdd, Gather, Nop, Read, Scatter, Send, SendImm, SendInv, Write, WriteImm};
+fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<Defect> {
+    use WorkOp::{
+        Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Scatter, Send, SendImm, SendInv, Write,
+        WriteImm,
+    };
     if usize::from(head.units) != count || count > UNITS_MAX {
         return Some(Defect::Units);
     }
-    let (inline_is_legal, is_atomic) = match WorkOp::from_code(head.opcode) {
-        Some(Gather) => (true, false),
-        Some(Nop | Scatter) => (false, false),
-        Some(Send | SendImm | SendInv | Write | WriteImm) if is_reliable => (true, false),
-        Some(Read) if is_reliable => (false, false),
-        Some(CmpSwap | FetchAdd) if is_reliable => (false, true),
+    let (is_reliable, is_raw) = (kind == Some(QueuePairKind::Reliable), kind == Some(QueuePairKind::Raw));
+    let room = count * UNIT - BODY_AT;
+    let fits = entries(head) * Sge::LEN <= room;
+    let (inline_is_legal, is_list) = match WorkOp::from_code(head.opcode) {
+        Some(Gather) => (true, fits),
+        Some(Nop | Scatter) => (false, fits),
+        Some(Send | SendImm | SendInv | Write | WriteImm) if is_reliable => (true, fits),
+        Some(Send) if is_raw => (true, fits),
+        Some(Read) if is_reliable => (false, fits),
+        Some(CmpSwap | FetchAdd) if is_reliable => (false, entries(head) == 1 && head.length == 8),
+        Some(Bind | Invalidate) if is_reliable => (false, head.sge_count == 0 && head.length == 0),
         _ => return Some(Defect::OpCode),
     };
-    let room = count * UNIT - BODY_AT;
-    let is_list =
-        if is_atomic { entries(head) == 1 && head.length == 8 } else { entries(head) * Sge::LEN <= room };
     if head.local || head.tx_kernel || (head.inline && !inline_is_legal) {
         Some(Defect::Flags)
     } else if head.inline && head.length as usize > room {
         Some(Defect::InlineLength)
     } else if !is_list {
         Some(Defect::SgeCount)
+    } else if is_raw && head.opcode == Send as u8 && !(14..=4096).contains(&head.length) {
+        Some(Defect::FrameLength)
     } else {
         None
     }

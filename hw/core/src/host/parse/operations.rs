@@ -3,7 +3,8 @@
 use num_bigint::BigUint;
 use rust_hdl::prelude::*;
 use stroma_abi::desc::WorkOp;
-use stroma_abi::wire::AtomicAckEth;
+use stroma_abi::wire::classify::PAYLOAD_MAX;
+use stroma_abi::wire::{AtomicAckEth, Ethernet};
 
 /// What every queue pair carries out: nothing is sent.
 pub const LOCAL: &[WorkOp] = &[WorkOp::Nop, WorkOp::Gather, WorkOp::Scatter];
@@ -18,6 +19,16 @@ pub const REQUESTS: &[WorkOp] = &[
     WorkOp::CmpSwap,
     WorkOp::FetchAdd,
 ];
+/// What raw queue pairs put on the wire.
+pub const FRAMES: &[WorkOp] = &[WorkOp::Send];
+/// Bytes of the shortest frame: its header.
+pub const FRAME_MIN: usize = Ethernet::LEN;
+/// Bytes of the longest.
+pub const FRAME_MAX: usize = PAYLOAD_MAX;
+/// What reliable queue pairs carry out without a packet: work on keys, which has neither bytes nor entries.
+pub const KEYS: &[WorkOp] = &[WorkOp::Bind, WorkOp::Invalidate];
+/// Those whose units stay behind: their head says all.
+pub const BARE: &[WorkOp] = &[WorkOp::Nop, WorkOp::Invalidate];
 /// Those that may have their data inline.
 pub const INLINE: &[WorkOp] =
     &[WorkOp::Gather, WorkOp::Send, WorkOp::SendImm, WorkOp::SendInv, WorkOp::Write, WorkOp::WriteImm];

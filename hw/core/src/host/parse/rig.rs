@@ -3,7 +3,8 @@
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::WorkOp::{
-    self, CmpSwap, FetchAdd, Gather, Nop, Read, Scatter, Send, SendImm, SendInv, Write, WriteImm,
+    self, Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Scatter, Send, SendImm, SendInv, Write,
+    WriteImm,
 };
 use stroma_abi::desc::WqeHead;
 use stroma_abi::desc::queue_pair::QueuePairKind;
@@ -79,13 +80,14 @@ fn small(rng: &mut SplitMix64, below: usize) -> usize {
 }
 
 /// What a reliable queue pair carries out.
-pub(super) const GOOD_OPS: [WorkOp; 11] =
-    [Nop, Gather, Scatter, Send, SendImm, SendInv, Write, WriteImm, Read, CmpSwap, FetchAdd];
+pub(super) const GOOD_OPS: [WorkOp; 13] = [
+    Nop, Gather, Scatter, Send, SendImm, SendInv, Write, WriteImm, Read, CmpSwap, FetchAdd, Bind, Invalidate,
+];
 
 /// A head that is right on a reliable queue pair, of `units` units.
 fn good_head(rng: &mut SplitMix64, index: u16, units: u8) -> WqeHead {
     let op = GOOD_OPS[small(rng, GOOD_OPS.len())];
-    let may_inline = !matches!(op, Nop | Scatter | Read | CmpSwap | FetchAdd);
+    let may_inline = !matches!(op, Nop | Scatter | Read | CmpSwap | FetchAdd | Bind | Invalidate);
     let inline = may_inline && rng.below(2) == 0;
     let room = usize::from(units) * UNIT - WqeHead::LEN;
     let most = (room / 16).min(15);
@@ -99,6 +101,8 @@ fn good_head(rng: &mut SplitMix64, index: u16, units: u8) -> WqeHead {
         head.length = u32::try_from(data).expect("few bytes");
     } else if matches!(op, CmpSwap | FetchAdd) {
         (head.sge_count, head.length) = (1, 8);
+    } else if matches!(op, Bind | Invalidate) {
+        (head.sge_count, head.length) = (0, 0);
     } else if op != Nop && entries == 0 && room / 16 < 16 {
         head.length = 0;
     }
@@ -109,6 +113,16 @@ fn random_head(rng: &mut SplitMix64) -> WqeHead {
     let mut bytes: Vec<u8> = unit_noise(rng).into();
     bytes.truncate(WqeHead::LEN);
     WqeHead::parse(&bytes).expect("as long as a head")
+}
+
+/// Makes a good head one of a frame, mostly; its length is right, or about as long as is still right.
+fn frame_head(rng: &mut SplitMix64, head: &mut WqeHead) {
+    head.opcode = Send as u8;
+    if !head.inline {
+        let lengths = [13, 14, 60, 1500, 4095, 4096, 4097];
+        head.length = lengths[small(rng, lengths.len())];
+        head.sge_count = head.sge_count.max(1);
+    }
 }
 
 /// One thing of the head is wrong, or may be.
@@ -132,7 +146,10 @@ fn corrupt(rng: &mut SplitMix64, head: &mut WqeHead) {
 pub(super) fn random(rng: &mut SplitMix64, bad: u64) -> Case {
     let mut job: Job = noise(rng);
     (job.pushed, job.flush) = (rng.below(4) == 0, rng.below(8) == 0);
-    if rng.below(4) != 0 {
+    let is_raw = rng.below(4) == 0;
+    if is_raw {
+        job.kind = (QueuePairKind::Raw as u64).into();
+    } else if rng.below(4) != 0 {
         job.kind = (QueuePairKind::Reliable as u64).into();
     }
     let index = u16::try_from(u64::from(job.index)).expect("sixteen bits");
@@ -144,6 +161,9 @@ pub(super) fn random(rng: &mut SplitMix64, bad: u64) -> Case {
         let says = if job.pushed { wanted } else { 1 + small(rng, most) };
         let place = index.wrapping_add(u16::try_from(units.len()).expect("few units"));
         let mut head = good_head(rng, place, u8::try_from(says).expect("few units"));
+        if is_raw && rng.below(8) != 0 {
+            frame_head(rng, &mut head);
+        }
         if rng.below(bad) == 0 {
             corrupt(rng, &mut head);
         }

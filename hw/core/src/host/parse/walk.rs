@@ -88,6 +88,7 @@ impl Logic for Walk {
             self.work.payload.next.send_psn = self.held.q.val().send_psn;
             self.work.payload.next.reads_out = self.held.q.val().reads_out;
             self.work.payload.next.timeout = self.held.q.val().timeout;
+            self.work.payload.next.drains = self.held.q.val().drains;
         }
         self.units.valid.next = self.sending.q.val();
         self.units.payload.next = self.unit.q.val();

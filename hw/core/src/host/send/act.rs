@@ -18,7 +18,7 @@ block! {
     ///   `is_due`: the pace allows a job; `pause`: none may start; `fetch_room`, `push_room`: a job of either kind has room;
     ///   `is_alone`: nobody stands in line. `now`: the cycle.
     ///   `changed`: the state from now on; `queues`: the queue pair goes to the end of the line; `fetches`, `pushes`: a job
-    ///   of `units` units starts, fetched or pushed; `flushes`: its WQEs are flushed; `falls_back`: a push has to be fetched.
+    ///   of `units` units starts, fetched or pushed; `flushes`: its WQEs are flushed; `drains`: none begins; `falls_back`: a push has to be fetched.
     pub struct Act {
         pub progresses: Signal<In, Bit>,
         pub changes: Signal<In, Bit>,
@@ -48,8 +48,11 @@ block! {
         pub pushes: Signal<Out, Bit>,
         pub units: Signal<Out, Bits<6>>,
         pub flushes: Signal<Out, Bit>,
+        pub drains: Signal<Out, Bit>,
         pub falls_back: Signal<Out, Bit>,
         is_ready: Signal<Local, Bit>,
+        is_drained: Signal<Local, Bit>,
+        is_flushed: Signal<Local, Bit>,
         runs: Signal<Local, Bit>,
         may_start: Signal<Local, Bit>,
         is_idle: Signal<Local, Bit>,
@@ -70,6 +73,7 @@ block! {
         limit: Signal<Local, Bits<16>>,
         most: Constant<Bits<16>> = number(JOB_UNITS),
         ready_to_send: Constant<Bits<3>> = number(QueuePairState::ReadyToSend as u8),
+        drained: Constant<Bits<3>> = number(QueuePairState::Drained as u8),
         send_error: Constant<Bits<3>> = number(QueuePairState::SendError as u8),
         error: Constant<Bits<3>> = number(QueuePairState::Error as u8),
     }
@@ -79,12 +83,14 @@ impl Logic for Act {
     #[hdl_gen]
     fn update(&mut self) {
         self.is_ready.next = self.row.val().state == self.ready_to_send.val();
-        self.runs.next = self.row.val().exists
-            & (self.is_ready.val()
-                | (self.row.val().state == self.send_error.val())
-                | (self.row.val().state == self.error.val()));
+        self.is_drained.next = self.row.val().state == self.drained.val();
+        self.is_flushed.next =
+            (self.row.val().state == self.send_error.val()) | (self.row.val().state == self.error.val());
+        // A drained queue pair finishes what it has begun, so its WQEs are fetched; whoever admits them knows which.
+        self.runs.next =
+            self.row.val().exists & (self.is_ready.val() | self.is_drained.val() | self.is_flushed.val());
         // What is flushed moves no data, so it is not paced.
-        self.may_start.next = !self.pause.val() & (self.is_due.val() | !self.is_ready.val());
+        self.may_start.next = !self.pause.val() & (self.is_due.val() | self.is_flushed.val());
         self.is_idle.next = !self.state.val().busy & !self.state.val().queued;
         self.is_free.next = self.is_idle.val() & !self.state.val().blocked;
 
@@ -146,7 +152,8 @@ impl Logic for Act {
         self.queues.next = self.joins.val();
         self.fetches.next = self.is_fetched.val();
         self.pushes.next = self.is_pushed.val();
-        self.flushes.next = !self.is_ready.val();
+        self.flushes.next = self.is_flushed.val();
+        self.drains.next = self.is_drained.val();
         self.falls_back.next =
             self.rings.val() & self.good.val() & self.doorbell.val().commits & !self.is_pushed.val();
 

@@ -18,7 +18,7 @@ block! {
     ///   no operation; `fetch_room`, `push_room`: a job of either kind has room, the second with the units of this doorbell.
     ///   `begins`: rows are read; `works`: an operation is under way; `scrubs`: the rows are being cleared; `has_line`:
     ///   queue pairs wait. High for the cycle of the operation: `fetches`, `pushes`: a job starts, for `units` units of
-    ///   `number` from `next_index` on, under `held_row` with its ring of `capacity` units, and `flushes` its WQEs;
+    ///   `number` from `next_index` on, under `held_row` with its ring of `capacity` units, and `flushes` its WQEs, or `drains`;
     ///   `commits`: the doorbell is a commit; `bad`, `wrong_page`, `falls_back`: what became of it.
     /// - **Latency** 2 cycles from a doorbell to its job. **Rate** and **Order** as of [`Send`](super::Send).
     /// - **Backpressure** none from the jobs: without room, queue pairs stay in line.
@@ -45,6 +45,7 @@ block! {
         pub fetches: Signal<Out, Bit>,
         pub pushes: Signal<Out, Bit>,
         pub flushes: Signal<Out, Bit>,
+        pub drains: Signal<Out, Bit>,
         pub units: Signal<Out, Bits<6>>,
         pub number: Signal<Out, Bits<QPS>>,
         pub next_index: Signal<Out, Bits<16>>,
@@ -149,6 +150,7 @@ impl<const QPS: usize> Logic for Desk<QPS> {
         self.fetches.next = self.acts.val() & self.act.fetches.val();
         self.pushes.next = self.rings.val() & self.act.pushes.val();
         self.flushes.next = self.act.flushes.val();
+        self.drains.next = self.act.drains.val();
         self.units.next = self.act.units.val();
         self.commits.next = self.rings.val() & self.doorbell.payload.val().commits;
         self.bad.next = self.rings.val() & self.verdict.bad.val();

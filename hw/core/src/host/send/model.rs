@@ -11,6 +11,9 @@ use crate::host::dma_read::ReadCommand;
 use crate::host::work::{JOB_UNITS, Job, SendDoorbell, SendRow};
 use crate::transport::records::Progress;
 
+/// States in which WQEs are flushed.
+const FLUSHED: [QueuePairState; 2] = [QueuePairState::SendError, QueuePairState::Error];
+
 /// What is known of a send queue.
 #[expect(clippy::struct_excessive_bools, reason = "each is a bit of the row")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,7 +140,7 @@ impl Model {
         let mut effect = Effect { falls_back: doorbell.commits, ..Effect::default() };
         if advances && is_free {
             let may_start = Self::may_start(queue, around) && around.fetch_room && self.line.is_empty();
-            if may_start && around.is(&[ReadyToSend, SendError, Error]) {
+            if may_start && around.is(&[ReadyToSend, Drained, SendError, Error]) {
                 self.fetch(number, around, &mut effect);
             } else {
                 self.join(number);
@@ -151,12 +154,12 @@ impl Model {
     /// # Panics
     /// When there is nobody in line.
     pub fn serve(&mut self, around: &Around) -> Effect {
-        use QueuePairState::{Error, ReadyToSend, SendError};
+        use QueuePairState::{Drained, Error, ReadyToSend, SendError};
         let mut effect = Effect::default();
         let number = self.line.pop_front().expect("somebody is in line");
         self.queues[number].queued = false;
         let queue = self.queues[number];
-        if queue.waiting() > 0 && around.is(&[ReadyToSend, SendError, Error]) {
+        if queue.waiting() > 0 && around.is(&[ReadyToSend, Drained, SendError, Error]) {
             if Self::may_start(&queue, around) {
                 self.fetch(number, around, &mut effect);
             } else {
@@ -233,7 +236,7 @@ impl Model {
     }
 
     fn may_start(queue: &Queue, around: &Around) -> bool {
-        let is_due = around.looked >= queue.not_before || !around.is(&[QueuePairState::ReadyToSend]);
+        let is_due = around.looked >= queue.not_before || around.is(&FLUSHED);
         is_due && !around.pause
     }
 
@@ -279,7 +282,8 @@ impl Model {
             units: (units as u64).into(),
             pushed,
             colour: around.colour,
-            flush: !around.is(&[QueuePairState::ReadyToSend]),
+            flush: around.is(&FLUSHED),
+            drains: around.is(&[QueuePairState::Drained]),
             kind: row.kind,
             pd: row.pd,
             cq: row.cq,

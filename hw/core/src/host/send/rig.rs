@@ -246,7 +246,7 @@ impl Rig {
 
     /// Queues a change.
     pub(super) fn tell(&mut self, number: usize, resets: bool) {
-        let change = QpChange { qpn: (number as u64).into(), resets, stops: false, ends: false };
+        let change = QpChange { qpn: (number as u64).into(), resets, ..QpChange::default() };
         push(&mut self.bench, self.change, &[change]);
         self.changes.push_back(change);
     }

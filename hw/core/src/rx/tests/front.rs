@@ -7,7 +7,7 @@ use super::frames::Arrival;
 use crate::head::Head;
 use crate::rx::{RxFront, model};
 use crate::stream::{Beat, beats, bytes};
-use crate::testing::{collect, push, verilated};
+use crate::testing::{collect, push, read, verilated};
 
 /// What came of a run of frames, in order.
 #[derive(Debug, Default, PartialEq)]
@@ -15,6 +15,9 @@ pub(super) struct Outcome {
     pub(super) classes: Vec<Class>,
     pub(super) heads: Vec<Head>,
     pub(super) payloads: Vec<Vec<u8>>,
+    /// Frames that are not RoCE, if they are wanted.
+    pub(super) raw: Vec<Vec<u8>>,
+    pub(super) raw_dropped: usize,
 }
 
 impl Outcome {
@@ -33,6 +36,19 @@ impl Outcome {
         }
         outcome
     }
+
+    /// The same, with raw frames wanted, and room for all that may have some.
+    pub(super) fn with_raw(frames: &[Arrival]) -> Self {
+        let mut outcome = Self::of(frames);
+        for frame in frames {
+            match model::raw(&frame.bytes, frame.is_bad) {
+                Some(true) => outcome.raw.push(frame.bytes.clone()),
+                Some(false) => outcome.raw_dropped += 1,
+                None => {}
+            }
+        }
+        outcome
+    }
 }
 
 /// The bench.
@@ -44,6 +60,7 @@ pub(super) struct Front<const D: usize> {
     counts: [PortId; Class::COUNT],
     classes: Vec<Class>,
     before: [u64; Class::COUNT],
+    raw_dropped: usize,
 }
 
 impl<const D: usize> Front<D> {
@@ -52,13 +69,23 @@ impl<const D: usize> Front<D> {
         let frames = bench.source("sink").unwrap();
         let (head, payload) = (bench.sink("head").unwrap(), bench.sink("payload").unwrap());
         let counts = std::array::from_fn(|class| bench.model().port(&format!("counts${class}")).unwrap());
-        Self { bench, frames, head, payload, counts, classes: Vec::new(), before: [0; Class::COUNT] }
+        let (classes, before) = (Vec::new(), [0; Class::COUNT]);
+        let mut front = Self { bench, frames, head, payload, counts, classes, before, raw_dropped: 0 };
+        front.want_raw(false);
+        front
+    }
+
+    /// Are raw frames wanted?
+    pub(super) fn want_raw(&mut self, wanted: bool) {
+        let port = self.bench.model().port("raw_enable").unwrap();
+        self.bench.model_mut().set(port, wanted.into());
     }
 
     fn reset(&mut self) {
         self.bench.reset(2);
         self.classes.clear();
         self.before = [0; Class::COUNT];
+        self.raw_dropped = 0;
     }
 
     /// One cycle; notes which counter moved.
@@ -71,6 +98,7 @@ impl<const D: usize> Front<D> {
         assert!(moved.iter().all(|class| now[class.index()] == self.before[class.index()] + 1));
         self.classes.extend(moved);
         self.before = now;
+        self.raw_dropped += usize::from(read::<bool>(&self.bench, "raw_dropped"));
     }
 
     fn queue(&mut self, frames: &[Arrival]) {
@@ -102,11 +130,26 @@ impl<const D: usize> Front<D> {
             cycles += 1;
             assert!(cycles < 2_000_000, "{} of {count} frames judged", self.classes.len());
         }
-        let outcome = Outcome {
+        let mut payloads = packets(&collect::<Beat<D>>(&mut self.bench, self.payload)).into_iter();
+        let mut outcome = Outcome {
             classes: std::mem::take(&mut self.classes),
-            heads: collect(&mut self.bench, self.head),
-            payloads: packets(&collect::<Beat<D>>(&mut self.bench, self.payload)),
+            raw_dropped: self.raw_dropped,
+            ..Outcome::default()
         };
+        for head in collect::<Head>(&mut self.bench, self.head) {
+            let length = head.payload_len.index();
+            let payload = (length > 0).then(|| payloads.next().expect("a payload for each head"));
+            assert_eq!(payload.as_ref().map_or(0, Vec::len), length, "payloads are in the order of heads");
+            if head.raw {
+                let alone = Head { raw: true, payload_len: head.payload_len, ..Head::default() };
+                assert_eq!(head, alone, "nothing else is said of a raw frame");
+                outcome.raw.extend(payload);
+            } else {
+                outcome.heads.push(head);
+                outcome.payloads.extend(payload);
+            }
+        }
+        assert_eq!(payloads.next(), None, "a head for each payload");
         assert_eq!(outcome.classes.len(), count, "every frame is judged once");
         outcome
     }

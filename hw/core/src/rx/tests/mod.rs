@@ -109,6 +109,63 @@ fn survives_stalls_at_512_bits() {
     survives_stalls::<512>();
 }
 
+fn keeps_raw_frames<const D: usize>() {
+    let (seeds, mut rng) = (recorded(), SplitMix64::new(5));
+    let mut front = Front::<D>::new();
+    let mut frames: Vec<Arrival> = crafted().into_iter().map(|(_, frame)| frame).collect();
+    frames.extend((0..600).map(|_| mutant(&seeds, &mut rng)));
+    let expected = Outcome::with_raw(&frames);
+    assert!(expected.raw.len() > 50 && expected.raw_dropped > 0, "{} raw frames", expected.raw.len());
+    front.want_raw(true);
+    assert_eq!(front.run(&frames, &Pause::None, &Pause::None), expected);
+    for (idle, pressure) in stalls() {
+        let frames: Vec<Arrival> = (0..60).map(|_| mutant(&seeds, &mut rng)).collect();
+        let (found, expected) = (front.run(&frames, &idle, &pressure), Outcome::with_raw(&frames));
+        assert_eq!(found.raw.len() + found.raw_dropped, expected.raw.len() + expected.raw_dropped);
+        let mut due = expected.raw.iter();
+        assert!(found.raw.iter().all(|frame| due.any(|other| other == frame)), "whole, and in order");
+        assert_eq!(
+            Outcome { raw: expected.raw, raw_dropped: expected.raw_dropped, ..found },
+            Outcome::with_raw(&frames)
+        );
+    }
+}
+
+#[test]
+fn raw_frames_are_kept_whole_beside_roce_at_64_bits() {
+    keeps_raw_frames::<64>();
+}
+
+#[test]
+fn raw_frames_are_kept_whole_beside_roce_at_512_bits() {
+    keeps_raw_frames::<512>();
+}
+
+/// Nobody takes anything: raw frames are lost, and the wire does not wait for them.
+fn raw_frames_never_stall<const D: usize>() {
+    let (wanted, _): (Vec<Arrival>, Vec<Arrival>) = crafted()
+        .into_iter()
+        .map(|(_, frame)| frame)
+        .partition(|frame| crate::rx::model::raw(&frame.bytes, frame.is_bad) == Some(true));
+    let frames: Vec<Arrival> = wanted.iter().cycle().take(2000).cloned().collect();
+    let count: usize = frames.iter().map(|frame| frame.bytes.len().div_ceil(D / 8)).sum();
+    let mut front = Front::<D>::new();
+    front.want_raw(true);
+    front.run(&[], &Pause::None, &Pause::Always);
+    let (to_send, _) = front.timed(&frames);
+    assert_eq!(to_send, count as u64, "a beat was refused");
+}
+
+#[test]
+fn a_storm_of_raw_frames_that_nobody_takes_stalls_nothing_at_64_bits() {
+    raw_frames_never_stall::<64>();
+}
+
+#[test]
+fn a_storm_of_raw_frames_that_nobody_takes_stalls_nothing_at_512_bits() {
+    raw_frames_never_stall::<512>();
+}
+
 fn recovers_from_reset<const D: usize>() {
     let frames = recorded();
     let mut front = Front::<D>::new();

@@ -6,7 +6,7 @@ use stroma_abi::desc::Region;
 use stroma_abi::desc::region::{PAGE_LIST_ENTRY, PAGE_LIST_LINE, PAGE_LOGS};
 
 use super::XlatResponse;
-use crate::state::access::{Cause, LEN_MAX, XlatRequest};
+use crate::state::access::{Cause, LEN_MAX, REMOTE, XlatRequest};
 
 /// A request in plain numbers.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,7 @@ pub(super) struct Ask {
     pub(super) tag: u8,
     pub(super) key: u32,
     pub(super) pd: u16,
+    pub(super) qpn: u32,
     pub(super) va: u64,
     pub(super) len: u16,
     pub(super) need: u8,
@@ -28,6 +29,7 @@ impl Ask {
             tag: u64::from(self.tag).into(),
             key: u64::from(self.key).into(),
             pd: u64::from(self.pd).into(),
+            qpn: u64::from(self.qpn).into(),
             va: self.va.into(),
             len: u64::from(self.len).into(),
             need: u64::from(self.need).into(),
@@ -45,10 +47,19 @@ impl Ask {
     }
 }
 
+/// Whose pages a window uses, and who may.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bond {
+    pub(super) parent: u32,
+    pub(super) qpn: u32,
+}
+
 /// Regions by number, and host memory.
 #[derive(Default)]
 pub(super) struct Table {
+    /// Also bound windows: base, length, key and rights their own, the rest as of the region.
     pub(super) regions: HashMap<u32, Region>,
+    pub(super) bonds: HashMap<u32, Bond>,
     /// Page-list entries by address.
     pub(super) memory: HashMap<u64, u64>,
     /// Lines that cannot be read.
@@ -70,6 +81,10 @@ impl Table {
         if region.pd != ask.pd {
             return Err(Cause::Domain);
         }
+        let bond = self.bonds.get(&(ask.key >> 8));
+        if bond.is_some_and(|bond| bond.qpn != ask.qpn || ask.need & REMOTE == 0) {
+            return Err(Cause::Window);
+        }
         if region.rights & ask.need != ask.need {
             return Err(Cause::Rights);
         }
@@ -80,7 +95,9 @@ impl Table {
     }
 
     /// Where a byte is; `None` when the page list cannot be read there.
-    fn address(&self, region: &Region, va: u64) -> Option<u64> {
+    fn address(&self, number: u32, va: u64) -> Option<u64> {
+        // Pages belong to the region, whatever window one looks through.
+        let region = &self.regions[&self.bonds.get(&number).map_or(number, |bond| bond.parent)];
         let log = PAGE_LOGS[usize::from(region.page)];
         let (page, offset) = ((va >> log) - (region.base >> log), va % (1 << log));
         if region.direct {
@@ -105,7 +122,7 @@ impl Table {
             (1 << PAGE_LOGS[usize::from(region.page)]) - ask.va % (1 << PAGE_LOGS[usize::from(region.page)]);
         let first = if region.direct { len } else { len.min(to_page_end) };
         let pieces = [(ask.va, first, first < len), (ask.va.wrapping_add(first), len - first, false)];
-        let answer = |&(va, len, more): &(u64, u64, bool)| match self.address(region, va) {
+        let answer = |&(va, len, more): &(u64, u64, bool)| match self.address(ask.key >> 8, va) {
             Some(iova) => ask.answer(iova, len, more),
             None => XlatResponse { more, ..ask.refusal(Cause::PageList) },
         };

@@ -5,9 +5,10 @@ use stroma_abi::desc::Region;
 use stroma_abi::desc::region::{PAGE_LIST_ENTRY, PAGE_LOGS};
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
-use super::model::{Ask, Table};
+use super::model::{Ask, Bond, Table};
 use super::{Mmu, XlatResponse};
 use crate::pack::Packed;
+use crate::state::command::KeyWork;
 use crate::state::memory_keys::{RegionRow, RowWrite};
 use crate::state::walker::{Line, LineRequest};
 use crate::testing::{collect, push, read, verilated};
@@ -136,7 +137,7 @@ impl Rig {
             }
             Region { list, ..region }
         };
-        let row = RowWrite::<MRS> { region: u64::from(number).into(), row: RegionRow::of(&region) };
+        let row = RowWrite::<MRS> { region: u64::from(number).into(), row: RegionRow::of(number, &region) };
         push(&mut self.bench, self.row, &[row]);
         self.table.regions.insert(number, region);
     }
@@ -147,6 +148,32 @@ impl Rig {
         self.table.regions.remove(&number);
         self.settle();
         assert_eq!(collect::<Bits<MRS>>(&mut self.bench, self.done), [u64::from(number)]);
+    }
+
+    /// Binds a window to a part of a region: `part` says base, length, key and rights.
+    pub(super) fn bind(&mut self, number: u32, bond: Bond, part: &Region) {
+        let region = self.table.regions[&bond.parent];
+        let work = KeyWork {
+            qpn: u64::from(bond.qpn).into(),
+            key: u64::from(number << 8 | u32::from(part.key)).into(),
+            base: part.base.into(),
+            length: part.length.into(),
+            rights: u64::from(part.rights).into(),
+            ..KeyWork::default()
+        };
+        let row = RegionRow::of(bond.parent, &region).window(&work);
+        push(&mut self.bench, self.row, &[RowWrite::<MRS> { region: u64::from(number).into(), row }]);
+        let (base, length, key, rights) = (part.base, part.length, part.key, part.rights);
+        self.table.regions.insert(number, Region { base, length, key, rights, ..region });
+        self.table.bonds.insert(number, bond);
+    }
+
+    /// Ends a window's key.
+    pub(super) fn unbind(&mut self, number: u32) {
+        let nothing = RowWrite::<MRS> { region: u64::from(number).into(), row: RegionRow::default() };
+        push(&mut self.bench, self.row, &[nothing]);
+        self.table.regions.remove(&number);
+        self.table.bonds.remove(&number);
     }
 
     /// Queues requests.

@@ -1,11 +1,12 @@
 mod corners;
 mod invalidation;
+mod windows;
 
 use stroma_abi::desc::Region;
 use stroma_abi::desc::region::PAGE_LOGS;
 use stroma_verilate::SplitMix64;
 
-use super::model::Ask;
+use super::model::{Ask, Bond};
 use super::rig::{MRS, Rig};
 use crate::state::access::Cause;
 use crate::testing::stalls;
@@ -23,22 +24,50 @@ fn region(rng: &mut SplitMix64, pages: u64) -> Region {
         list: 0,
         pd: u16::try_from(rng.below(4)).expect("small"),
         rights: u8::try_from(rng.below(32)).expect("five bits"),
+        ..Region::default()
     }
 }
 
-/// Regions in most places of the table.
+/// The number of the first window; the regions are below.
+const FIRST_WINDOW: u32 = 10;
+/// A number behind the last window.
+const NUMBERS: u32 = (1 << MRS) - 2;
+
+/// Binds a window to a part of some region.
+fn bind(rig: &mut Rig, number: u32) {
+    let parent = u32::try_from(rig.rng.below(FIRST_WINDOW.into())).expect("small");
+    let region = rig.table.regions[&parent];
+    let offset = rig.rng.below(region.length);
+    let part = Region {
+        base: region.base + offset,
+        length: 1 + rig.rng.below(region.length - offset),
+        key: rig.rng.next_u32().to_le_bytes()[0],
+        // Reading is what most requests for windows ask for.
+        rights: 4 | rig.rng.next_u32().to_le_bytes()[0] & 0x1e,
+        ..region
+    };
+    let qpn = rig.rng.next_u32() >> 8;
+    rig.bind(number, Bond { parent, qpn }, &part);
+}
+
+/// Regions and windows in most places of the table.
 fn regions(rig: &mut Rig, pages: u64) {
-    for number in 0..(1 << MRS) - 2 {
+    for number in 0..FIRST_WINDOW {
         let region = region(&mut rig.rng, pages);
         rig.register(number, region);
+    }
+    for number in FIRST_WINDOW..NUMBERS {
+        bind(rig, number);
     }
     rig.settle();
 }
 
 /// A request that is right, near the start, the end or a page's end more often than not.
 fn good(rig: &mut Rig) -> Ask {
-    let number = u32::try_from(rig.rng.below((1 << MRS) - 2)).expect("small");
+    let number = u32::try_from(rig.rng.below(NUMBERS.into())).expect("small");
     let region = rig.table.regions[&number];
+    let bond = rig.table.bonds.get(&number).copied();
+    let need = if bond.is_some() { 4 } else { 0 };
     let len = rig.rng.below(4097.min(region.length + 1));
     let room = region.length - len;
     let page_end = (1_u64 << PAGE_LOGS[usize::from(region.page)]) - region.base % 4096;
@@ -53,9 +82,10 @@ fn good(rig: &mut Rig) -> Ask {
         tag: rig.rng.next_u32().to_le_bytes()[0] & 63,
         key: number << 8 | u32::from(region.key),
         pd: region.pd,
+        qpn: bond.map_or(rig.rng.next_u32() >> 8, |bond| bond.qpn),
         va: region.base + offset,
         len: u16::try_from(len).expect("at most 4096"),
-        need: region.rights & rig.rng.next_u32().to_le_bytes()[0],
+        need: need | region.rights & rig.rng.next_u32().to_le_bytes()[0],
     }
 }
 
@@ -63,7 +93,7 @@ fn good(rig: &mut Rig) -> Ask {
 fn any(rig: &mut Rig) -> Ask {
     let ask = good(rig);
     let Region { base, length, .. } = rig.table.regions[&(ask.key >> 8)];
-    match rig.rng.below(20) {
+    match rig.rng.below(22) {
         0 => Ask { key: ask.key ^ 1 << rig.rng.below(32), ..ask },
         1 => Ask { pd: ask.pd ^ 1 << rig.rng.below(16), ..ask },
         2 => Ask { need: 31, ..ask },
@@ -71,6 +101,8 @@ fn any(rig: &mut Rig) -> Ask {
         4 => Ask { va: base + length - u64::from(ask.len) + 1, ..ask },
         5 => Ask { va: ask.va ^ 1 << rig.rng.below(64), ..ask },
         6 => Ask { len: u16::try_from(rig.rng.below(8192)).expect("13 bits"), ..ask },
+        7 => Ask { qpn: ask.qpn ^ 1 << rig.rng.below(24), ..ask },
+        8 => Ask { need: ask.need & 1, ..ask },
         _ => ask,
     }
 }
@@ -84,11 +116,11 @@ fn agrees_with_the_model() {
     let mut rig = Rig::default();
     for seed in 0..4 {
         rig.reset(seed);
-        regions(&mut rig, 20);
+        regions(&mut rig, 60);
         let asks = batch(&mut rig, 2000);
         rig.agree(&asks);
         let answers: Vec<_> = asks.iter().flat_map(|ask| rig.table.answers(ask)).collect();
-        for cause in [Cause::Key, Cause::Domain, Cause::Rights, Cause::Bounds] {
+        for cause in [Cause::Key, Cause::Domain, Cause::Window, Cause::Rights, Cause::Bounds] {
             let found = answers.iter().filter(|answer| answer.cause == cause as u64).count();
             assert!(found > 5, "seed {seed} tries {cause:?} {found} times");
         }
@@ -120,8 +152,21 @@ fn survives_stalls() {
         regions(&mut rig, 10);
         let asks = batch(&mut rig, 200);
         rig.agree(&asks);
+        // Windows end and are bound elsewhere; then a region that has none ends.
+        for number in FIRST_WINDOW..NUMBERS {
+            rig.unbind(number);
+            rig.settle();
+            rig.agree(&asks);
+            bind(&mut rig, number);
+            rig.settle();
+            let asks = batch(&mut rig, 50);
+            rig.agree(&asks);
+        }
+        for number in FIRST_WINDOW..NUMBERS {
+            rig.unbind(number);
+        }
+        rig.settle();
         rig.deregister(1);
-        let asks: Vec<_> = asks.into_iter().filter(|ask| ask.key >> 8 == 1).collect();
         rig.agree(&asks);
     }
 }

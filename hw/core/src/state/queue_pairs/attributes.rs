@@ -11,7 +11,7 @@ pub(super) const ATTRIBUTES: usize = attribute::ALL.len();
 
 /// The fields that each attribute sets, in the order of [`attribute::ALL`].
 const FIELDS: [&[Field]; ATTRIBUTES] = [
-    &[QueuePair::STATE],
+    &[QueuePair::STATE, QueuePair::NOTIFY, QueuePair::DRAINING],
     &[QueuePair::RIGHTS],
     &[QueuePair::PATH_MTU],
     &[QueuePair::Q_KEY],
@@ -46,7 +46,7 @@ pub(super) const fn place(attribute: u64) -> usize {
 }
 
 /// Ones where the fields are.
-fn ones(fields: impl IntoIterator<Item = Field>) -> Bits<896> {
+pub(super) fn ones(fields: impl IntoIterator<Item = Field>) -> Bits<896> {
     let mut bytes = [0; QueuePair::LEN];
     fields.into_iter().for_each(|field| field.write(&mut bytes, field.max()));
     BigUint::from_bytes_le(&bytes).into()

@@ -20,6 +20,8 @@ record! {
         pub writes: Bit,
         /// What was begun under the old row has to end.
         pub drains: Bit,
+        /// With `drains`: it only goes to Drained, so it does not stop, and what it has written need not be visible.
+        pub pauses: Bit,
         /// The sending side is to be told.
         pub changes: Bit,
         /// The queues begin anew.
@@ -58,7 +60,11 @@ block! {
         to: Reg<Bits<3>>,
         exists: Signal<Local, Bit>,
         is_modified: Signal<Local, Bit>,
+        from: Signal<Local, Bits<3>>,
+        is_reset: Signal<Local, Bit>,
+        is_paused: Signal<Local, Bit>,
         kind_at: Constant<Bits<10>> = number(QueuePair::KIND.offset()),
+        state_at: Constant<Bits<10>> = number(QueuePair::STATE.offset()),
         create: Constant<Bits<8>> = number(Verb::Create as u64),
         modify: Constant<Bits<8>> = number(Verb::Modify as u64),
         query: Constant<Bits<8>> = number(Verb::Query as u64),
@@ -72,6 +78,7 @@ block! {
         bad_attribute: Constant<Bits<16>> = number(CommandStatus::BadAttribute as u64),
         reset_state: Constant<Bits<3>> = number(QueuePairState::Reset as u64),
         ready_to_send: Constant<Bits<3>> = number(QueuePairState::ReadyToSend as u64),
+        drained: Constant<Bits<3>> = number(QueuePairState::Drained as u64),
         error_state: Constant<Bits<3>> = number(QueuePairState::Error as u64),
     }
 }
@@ -96,10 +103,16 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
 
         self.exists.next = self.present.val().get_bits::<8>(self.kind_at.val().index()).any();
         self.is_modified.next = self.modification_status.q.val() == self.done.val();
+        self.from.next = self.present.val().get_bits::<3>(self.state_at.val().index());
+        self.is_reset.next = self.to.q.val() == self.reset_state.val();
+        // Drained already, it has been told of before.
+        self.is_paused.next =
+            (self.to.q.val() == self.drained.val()) & (self.from.val() != self.drained.val());
         self.verdict.next.status = self.done.val();
         self.verdict.next.field = 0.into();
         self.verdict.next.writes = false;
         self.verdict.next.drains = false;
+        self.verdict.next.pauses = false;
         self.verdict.next.changes = false;
         self.verdict.next.resets = false;
         self.verdict.next.stops = false;
@@ -133,12 +146,14 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
             self.verdict.next.field = self.modification_field.q.val();
             self.outcome.next = self.modification.merged.val();
             self.verdict.next.writes = self.is_modified.val();
-            self.verdict.next.drains = self.is_modified.val() & (self.to.q.val() == self.reset_state.val());
-            self.verdict.next.resets = self.to.q.val() == self.reset_state.val();
+            self.verdict.next.drains = self.is_modified.val() & (self.is_reset.val() | self.is_paused.val());
+            self.verdict.next.pauses = self.is_paused.val();
+            self.verdict.next.resets = self.is_reset.val();
             self.verdict.next.stops = self.to.q.val() == self.error_state.val();
-            // Ready to send, it sends; in error, it flushes.
+            // Ready to send, it sends; in error, it flushes; drained, it tells when it is empty.
             self.verdict.next.changes = self.is_modified.val()
-                & ((self.to.q.val() == self.reset_state.val())
+                & (self.is_reset.val()
+                    | self.is_paused.val()
                     | (self.to.q.val() == self.ready_to_send.val())
                     | (self.to.q.val() == self.error_state.val()));
         } else if self.verb.val() == self.query.val() {

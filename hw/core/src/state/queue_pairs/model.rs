@@ -41,15 +41,17 @@ impl Ask {
 pub(super) struct Outcome {
     /// All have to hear that the queue pair stops.
     pub(super) stops: bool,
-    /// Jobs have to end, and what they wrote has to settle.
+    /// Jobs have to end.
     pub(super) drains: bool,
-    /// A change: whether it resets, and whether it stops.
-    pub(super) change: Option<(bool, bool)>,
+    /// What they wrote has to settle.
+    pub(super) settles: bool,
+    /// A change, whatever its queue pair.
+    pub(super) change: Option<QpChange>,
     pub(super) reply: ObjectReply,
 }
 
-/// Whether it drains, its change, and what it shows.
-type Effects = (bool, Option<(bool, bool)>, Option<QueuePair>);
+/// Whether it ends, its change, and what it shows.
+type Effects = (bool, Option<QpChange>, Option<QueuePair>);
 /// Why a command is refused, and the byte of the field that is to blame.
 type Refusal = (CommandStatus, usize);
 
@@ -73,7 +75,7 @@ fn is_ring(base: u64, bytes: u64) -> bool {
 
 impl Owner {
     pub(super) fn command(&mut self, command: &Ask) -> Outcome {
-        let (drains, change, shown) = match self.carry_out(command) {
+        let (ends, change, shown) = match self.carry_out(command) {
             Ok(done) => done,
             Err((status, byte)) => {
                 let reply = ObjectReply {
@@ -81,13 +83,14 @@ impl Owner {
                     field: (byte as u64).into(),
                     ..ObjectReply::default()
                 };
-                return Outcome { stops: false, drains: false, change: None, reply };
+                return Outcome { stops: false, drains: false, settles: false, change: None, reply };
             }
         };
         let body = shown.map_or_else(BigUint::default, |shown| BigUint::from_bytes_le(&shown.to_bytes()));
         Outcome {
-            stops: drains,
-            drains,
+            stops: ends,
+            drains: ends || change.is_some_and(|change| change.drains),
+            settles: ends,
             change,
             reply: ObjectReply { body: body.into(), ..ObjectReply::default() },
         }
@@ -99,7 +102,7 @@ impl Owner {
         if verb == Verb::Create {
             let created = self.created(command, &body)?;
             self.queue_pairs.insert(command.object, created);
-            return Ok((false, Some((true, false)), None));
+            return Ok((false, Some(QpChange { resets: true, ..QpChange::default() }), None));
         }
         let present = *self.queue_pairs.get(&command.object).ok_or((CommandStatus::NoObject, 0))?;
         match verb {
@@ -107,10 +110,14 @@ impl Owner {
                 let modified = modified(&present, command, &body)?;
                 self.queue_pairs.insert(command.object, modified);
                 let to = state_of(&modified);
+                let nothing = QpChange::default();
                 let change = match to {
-                    QueuePairState::Reset => Some((true, false)),
-                    QueuePairState::ReadyToSend => Some((false, false)),
-                    QueuePairState::Error => Some((false, true)),
+                    QueuePairState::Reset => Some(QpChange { resets: true, ..nothing }),
+                    QueuePairState::ReadyToSend => Some(nothing),
+                    QueuePairState::Error => Some(QpChange { stops: true, ..nothing }),
+                    QueuePairState::Drained if state_of(&present) != to => {
+                        Some(QpChange { drains: true, ..nothing })
+                    }
                     _ => None,
                 };
                 Ok((to == QueuePairState::Reset, change, None))
@@ -164,17 +171,27 @@ impl Owner {
         if matches!(state_of(queue_pair), QueuePairState::Reset | QueuePairState::Error) {
             return None;
         }
-        queue_pair.state = QueuePairState::Error as u8;
+        (queue_pair.state, queue_pair.draining) = (QueuePairState::Error as u8, false);
         let event = EventRecord {
             data: 0.into(),
             object: error.qpn,
             kind: (Event::QueuePairError as u64).into(),
             subkind: error.status,
         };
-        Some((
-            QpChange { qpn: error.qpn, resets: false, stops: true, ends: false },
-            error.untold.then_some(event),
-        ))
+        Some((QpChange { qpn: error.qpn, stops: true, ..QpChange::default() }, error.untold.then_some(event)))
+    }
+
+    /// A queue pair has finished what it had begun; the event that tells it.
+    pub(super) fn emptied(&mut self, number: u32) -> Option<EventRecord> {
+        let queue_pair = self.queue_pairs.get_mut(&number)?;
+        let is_news =
+            state_of(queue_pair) == QueuePairState::Drained && std::mem::take(&mut queue_pair.draining);
+        let event = EventRecord {
+            object: u64::from(number).into(),
+            kind: (Event::SendQueueDrained as u64).into(),
+            ..EventRecord::default()
+        };
+        (is_news && queue_pair.notify).then_some(event)
     }
 
     /// What the receiving side reads; `None` when there is no such queue pair.
@@ -275,6 +292,7 @@ fn path_row(queue_pair: &QueuePair) -> Option<PathRow> {
         vlan: u64::from(queue_pair.vlan).into(),
         flow_label: u64::from(queue_pair.flow_label).into(),
         source_address: u64::from(queue_pair.source_address).into(),
+        raw: queue_pair.kind == QueuePairKind::Raw as u8,
     })
 }
 
@@ -311,7 +329,8 @@ fn modified(present: &QueuePair, command: &Ask, body: &QueuePair) -> Result<Queu
     };
     let kind = QueuePairKind::from_code(present.kind).expect("what is stored has a kind");
     transition(kind, from, to, command.attributes).map_err(|status| (status, 0))?;
-    if has(attribute::PATH_MTU) && !(1..=5).contains(&body.path_mtu) {
+    let shortest = if kind == QueuePairKind::Raw { 5 } else { 1 };
+    if has(attribute::PATH_MTU) && !(shortest..=5).contains(&body.path_mtu) {
         return Err((CommandStatus::BadField, 35));
     }
     if has(attribute::READS_OUT) && body.reads_out > 16 {
@@ -324,6 +343,11 @@ fn modified(present: &QueuePair, command: &Ask, body: &QueuePair) -> Result<Queu
         return Ok(initial(present));
     }
     let mut after = QueuePair { state: to as u8, ..*present };
+    if has(attribute::STATE) {
+        after.notify = body.notify;
+        after.draining =
+            to == QueuePairState::Drained && (from != QueuePairState::Drained || present.draining);
+    }
     macro_rules! set {
         ($($attribute:ident: $($field:ident)+;)*) => {
             $(if has(attribute::$attribute) { $(after.$field = body.$field;)+ })*

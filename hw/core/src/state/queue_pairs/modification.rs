@@ -2,9 +2,9 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::queue_pair::attribute;
-use stroma_abi::desc::{CommandStatus, QueuePair, QueuePairState};
+use stroma_abi::desc::{CommandStatus, QueuePair, QueuePairKind, QueuePairState};
 
-use super::attributes::{ATTRIBUTES, place, set_by, set_by_creation};
+use super::attributes::{ATTRIBUTES, ones, place, set_by, set_by_creation};
 use super::transitions::Transitions;
 use crate::constant::{constants, number};
 
@@ -24,11 +24,12 @@ block! {
     /// Judges a modify command and carries it out on a body. Logic only.
     ///
     /// An attribute that does not exist is told first, then a state that does not, then what the table of states says,
-    /// then the values of the fields in the order of their bytes.
+    /// then the values of the fields in the order of their bytes. A raw queue pair has the longest path MTU: its packets
+    /// are whole frames.
     ///
     /// - **Ports** `present`: the queue pair, which exists; `body`, `attributes`: of the command; `status`, `field`: for
     ///   the reply; `to`: the state afterwards; `merged`: the queue pair afterwards, if `status` is Done. On its way
-    ///   to RESET it loses all that modify commands gave it.
+    ///   to RESET it loses all that modify commands gave it; on its way to Drained it is draining.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Modification {
         pub present: Signal<In, Bits<896>>,
@@ -44,9 +45,11 @@ block! {
         target: Signal<Local, Bits<3>>,
         is_no_state: Signal<Local, Bit>,
         path_mtu: Signal<Local, Bits<3>>,
+        is_raw: Signal<Local, Bit>,
         reads_out: Signal<Local, Bits<5>>,
         reads_in: Signal<Local, Bits<5>>,
         mask: Signal<Local, Bits<896>>,
+        mixed: Signal<Local, Bits<896>>,
         kind_at: Constant<Bits<10>> = number(QueuePair::KIND.offset()),
         state_at: Constant<Bits<10>> = number(QueuePair::STATE.offset()),
         path_mtu_at: Constant<Bits<10>> = number(QueuePair::PATH_MTU.offset()),
@@ -61,9 +64,12 @@ block! {
         reads_out_bit: Constant<Bits<5>> = number(place(attribute::READS_OUT)),
         reads_in_bit: Constant<Bits<5>> = number(place(attribute::READS_IN)),
         path_mtu_max: Constant<Bits<3>> = number(PATH_MTU_MAX),
+        raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u64),
         reads_max: Constant<Bits<5>> = number(READS_MAX),
         states: [Constant<Bits<8>>; STATES] = std::array::from_fn(|state| number(QueuePairState::ALL[state].0 as u64)),
         reset_state: Constant<Bits<3>> = number(QueuePairState::Reset as u64),
+        drained: Constant<Bits<3>> = number(QueuePairState::Drained as u64),
+        draining: Constant<Bits<896>> = Constant::new(ones([QueuePair::DRAINING])),
         set: [Constant<Bits<896>>; ATTRIBUTES] = constants(set_by),
         initial: Constant<Bits<896>> = Constant::new(set_by_creation()),
         attribute_count: Constant<Bits<5>> = number(ATTRIBUTES),
@@ -96,6 +102,7 @@ impl Logic for Modification {
         self.transitions.attributes.next = bit_cast::<ATTRIBUTES, 64>(self.attributes.val());
 
         self.path_mtu.next = self.body.val().get_bits::<3>(self.path_mtu_at.val().index());
+        self.is_raw.next = self.present.val().get_bits::<3>(self.kind_at.val().index()) == self.raw.val();
         self.reads_out.next = self.body.val().get_bits::<5>(self.reads_out_at.val().index());
         self.reads_in.next = self.body.val().get_bits::<5>(self.reads_in_at.val().index());
         self.status.next = self.bad_field.val();
@@ -107,7 +114,9 @@ impl Logic for Modification {
         } else if self.transitions.status.val() != self.done.val() {
             self.status.next = self.transitions.status.val();
         } else if self.attributes.val().get_bit(self.path_mtu_bit.val().index())
-            & (!self.path_mtu.val().any() | (self.path_mtu.val() > self.path_mtu_max.val()))
+            & (!self.path_mtu.val().any()
+                | (self.path_mtu.val() > self.path_mtu_max.val())
+                | (self.is_raw.val() & (self.path_mtu.val() != self.path_mtu_max.val())))
         {
             self.field.next = self.path_mtu_byte.val();
         } else if self.attributes.val().get_bit(self.reads_out_bit.val().index())
@@ -128,7 +137,17 @@ impl Logic for Modification {
                 self.mask.next = self.mask.val() | self.set[i].val();
             }
         }
-        self.merged.next = (self.present.val() & !self.mask.val()) | (self.body.val() & self.mask.val());
+        self.mixed.next = (self.present.val() & !self.mask.val()) | (self.body.val() & self.mask.val());
+        // Whether it is draining is not the command's to say.
+        self.merged.next = self.mixed.val();
+        if self.attributes.val().get_bit(self.state.val().index()) {
+            self.merged.next = self.mixed.val() & !self.draining.val();
+            if (self.target.val() == self.drained.val())
+                & ((self.from.val() != self.drained.val()) | (self.present.val() & self.draining.val()).any())
+            {
+                self.merged.next = self.mixed.val() | self.draining.val();
+            }
+        }
         if self.target.val() == self.reset_state.val() {
             self.merged.next = self.present.val() & self.initial.val();
         }

@@ -28,6 +28,7 @@ pub(super) struct Rig {
     command: SourceId,
     reply: SinkId,
     error: SourceId,
+    emptied: SourceId,
     event: SinkId,
     change: SinkId,
     pub(super) owner: Owner,
@@ -35,6 +36,7 @@ pub(super) struct Rig {
     /// Queued, not taken.
     commands: VecDeque<Ask>,
     errors: VecDeque<QpError>,
+    drained: VecDeque<u32>,
     /// The command that was taken and not answered, and what the model says of it.
     under_way: Option<(Ask, Outcome)>,
     /// Events the model has told and the owner has not.
@@ -55,6 +57,8 @@ pub(super) struct Rig {
     pub(super) drain_cycles: u64,
     /// How often `entry_waits` is high.
     pub(super) entry_percent: u64,
+    /// Drains that the model has told.
+    pub(super) drains_told: u32,
     /// Last cycle in which the model changed.
     changed_at: u64,
     /// Replies seen, by verb, status and field.
@@ -74,8 +78,8 @@ impl Default for Rig {
     /// An owner after reset.
     fn default() -> Self {
         let mut bench = verilated("queue_pairs", QueuePairs::<QPS, CQS, PAGES>::default);
-        let [command, error] =
-            ["command", "error"].map(|name| bench.source(name).expect("the stream exists"));
+        let [command, error, emptied] =
+            ["command", "error", "emptied"].map(|name| bench.source(name).expect("the stream exists"));
         let [reply, event, change] =
             ["reply", "event", "change"].map(|name| bench.sink(name).expect("the stream exists"));
         bench.reset(2);
@@ -84,12 +88,15 @@ impl Default for Rig {
             command,
             reply,
             error,
+            emptied,
             event,
             change,
             owner: nobody(),
             rng: SplitMix64::new(0),
             commands: VecDeque::new(),
             errors: VecDeque::new(),
+            drained: VecDeque::new(),
+            drains_told: 0,
             under_way: None,
             events: VecDeque::new(),
             changes: VecDeque::new(),
@@ -121,9 +128,9 @@ impl Rig {
         self.changed_at = self.bench.cycle();
     }
 
-    /// Pauses of command and error, and of reply, event and change.
+    /// Pauses of command, error and emptied, and of reply, event and change.
     pub(super) fn pause(&mut self, idle: &Pause, pressure: &Pause) {
-        for source in [self.command, self.error] {
+        for source in [self.command, self.error, self.emptied] {
             self.bench[source].pause(idle.clone());
         }
         for sink in [self.reply, self.event, self.change] {
@@ -150,6 +157,11 @@ impl Rig {
         let error = QpError { qpn: u64::from(number).into(), status: u64::from(status).into(), untold };
         push(&mut self.bench, self.error, &[error]);
         self.errors.push_back(error);
+    }
+
+    pub(super) fn emptied(&mut self, number: u32) {
+        push(&mut self.bench, self.emptied, &[Bits::<24>::from(u64::from(number))]);
+        self.drained.push_back(number);
     }
 
     /// Errors that were not taken.
@@ -201,6 +213,9 @@ impl Rig {
         // Without a look the index is noise.
         let index = looked_at.map_or_else(|| self.rng.below(1 << 24), u64::from);
         self.set("row_index", index);
+        if looked_at.is_some() {
+            self.set("probe", index);
+        }
         for name in ["peer", "path"] {
             self.set(&format!("{name}_enable"), looked_at.is_some().into());
             self.set(&format!("{name}_index"), index);
@@ -210,6 +225,7 @@ impl Rig {
             self.set(&format!("ring_index${reader}"), index);
         }
         let (errors, commands) = (self.bench[self.error].sent(), self.bench[self.command].sent());
+        let emptied = self.bench[self.emptied].sent();
         let was_offered = read::<bool>(&self.bench, "reply$valid");
         let was_due = self.told_due;
         self.bench.step();
@@ -229,7 +245,10 @@ impl Rig {
         }
         if is_drained {
             self.drained_at = None;
-            self.settle_due = Some(false);
+            let (_, outcome) = self.under_way.as_mut().expect("a drain is for a command");
+            if std::mem::take(&mut outcome.settles) {
+                self.settle_due = Some(false);
+            }
         }
         if is_settled {
             self.settled_at = None;
@@ -241,6 +260,13 @@ impl Rig {
                 self.changes.push_back(change);
                 self.events.extend(event);
             }
+            self.changed_at = now;
+        }
+        if self.bench[self.emptied].sent() > emptied {
+            let number = self.drained.pop_front().expect("only what was queued is taken");
+            let event = self.owner.emptied(number);
+            self.drains_told += u32::from(event.is_some());
+            self.events.extend(event);
             self.changed_at = now;
         }
         if self.bench[self.command].sent() > commands {
@@ -269,18 +295,18 @@ impl Rig {
             let qpn = u64::from(command.object).into();
             if outcome.stops {
                 outcome.stops = false;
-                assert_eq!(change, QpChange { qpn, resets: false, stops: true, ends: true });
+                assert_eq!(change, QpChange { qpn, stops: true, ends: true, ..QpChange::default() });
                 continue;
             }
             assert!(!outcome.drains && is_ended, "a change before all has ended");
-            let (resets, stops) = outcome.change.take().expect("a change without need");
-            assert_eq!(change, QpChange { qpn, resets, stops, ends: false });
+            let expected = outcome.change.take().expect("a change without need");
+            assert_eq!(change, QpChange { qpn, ..expected });
         }
         for reply in collect::<ObjectReply>(&mut self.bench, self.reply) {
             let (command, outcome) = self.under_way.take().expect("a reply is for a command");
             assert!(self.is_ended(), "a reply before all has ended");
             assert_ne!(self.told_due.take(), Some(false), "a reply before all have heard");
-            let expected = Outcome { stops: false, drains: false, change: None, reply };
+            let expected = Outcome { stops: false, drains: false, settles: false, change: None, reply };
             assert_eq!(expected, outcome, "{command:?}");
             let key = (command.verb, u64::from(reply.status), u64::from(reply.field));
             *self.seen.entry(key).or_default() += 1;
@@ -297,6 +323,7 @@ impl Rig {
         let row: SendRow = read(&self.bench, "row");
         let expected = self.owner.row(number);
         assert_eq!(row.exists.then_some(row), expected, "row of queue pair {number}");
+        assert_eq!(read::<bool>(&self.bench, "exists"), expected.is_some(), "queue pair {number}");
         let peer: PeerRow = read(&self.bench, "peer");
         assert_eq!(peer.exists.then_some(peer), self.owner.peer(number), "peer of queue pair {number}");
         let path: PathRow = read(&self.bench, "path");

@@ -1,7 +1,7 @@
 //! What the transport reads of queue pairs: who the peer is, and the path to it.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::{QueuePair, QueuePairState};
+use stroma_abi::desc::{QueuePair, QueuePairKind, QueuePairState};
 
 use crate::constant::number;
 use crate::prim::ram::BlockRam;
@@ -129,6 +129,7 @@ block! {
         vlan_at: Constant<Bits<10>> = number(QueuePair::VLAN.offset()),
         flow_label_at: Constant<Bits<10>> = number(QueuePair::FLOW_LABEL.offset()),
         source_address_at: Constant<Bits<10>> = number(QueuePair::SOURCE_ADDRESS.offset()),
+        raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u64),
     }
 }
 
@@ -168,6 +169,8 @@ impl<const QPS: usize> Logic for Paths<QPS> {
             self.body.val().get_bits::<20>(self.flow_label_at.val().index());
         self.rows.write_data.next.source_address =
             self.body.val().get_bits::<4>(self.source_address_at.val().index());
+        self.rows.write_data.next.raw =
+            self.body.val().get_bits::<3>(self.kind_at.val().index()) == self.raw.val();
     }
 }
 

@@ -6,7 +6,7 @@ use stroma_abi::desc::{QueuePair, QueuePairKind};
 use super::rows::{Paths, Peers, Rings};
 use crate::constant::number;
 use crate::host::work::SendRow;
-use crate::prim::ram::BlockRam;
+use crate::prim::ram::{BlockRam, LutRam};
 use crate::prim::reg::Reg;
 use crate::transport::records::{PathRow, PeerRow, RingRow};
 
@@ -18,8 +18,9 @@ block! {
     /// - **Ports** `read`, `index`: `body` shows that queue pair from the next cycle on and holds it until the next read,
     ///   `beyond` that there is no such place; a body of kind 0, which is also read beyond the table, is no queue pair.
     ///   `write*`: stores a body and its row at the clock edge. `row_enable`, `row_index`, `row`: the same read for the
-    ///   sending side, at any time; `peer*`, `path*`, `ring*`: as in [`Peers`], [`Paths`] and, for two readers, [`Rings`]. `ready`: the tables are clean.
-    /// - **Latency** 1 cycle; a read during a write of the same place gives the *old* content. **Rate** one read of each
+    ///   sending side, at any time; `peer*`, `path*`, `ring*`: as in [`Peers`], [`Paths`] and, for two readers, [`Rings`]. `probe`, `exists`: is there such a
+    ///   queue pair? `ready`: the tables are clean.
+    /// - **Latency** 1 cycle, to `exists` 0; a read during a write of the same place gives the *old* content. **Rate** one read of each
     ///   table and one write per cycle.
     /// - **Reset** clears all places, one a cycle; `ready` is low meanwhile, and writes are lost.
     /// - **Limits** `QPS` from 1 to 24, the bits a queue pair's number has.
@@ -45,12 +46,15 @@ block! {
         pub ring_enable: [Signal<In, Bit>; 2],
         pub ring_index: [Signal<In, Bits<24>>; 2],
         pub ring: [Signal<Out, RingRow>; 2],
+        pub probe: Signal<In, Bits<24>>,
+        pub exists: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         peers: Peers<QPS>,
         paths: Paths<QPS>,
         rings: [Rings<QPS>; 2],
         bodies: BlockRam<Bits<896>, QPS>,
         rows: BlockRam<SendRow, QPS>,
+        existence: LutRam<Bit, QPS>,
         is_beyond: Reg<Bit>,
         is_row_beyond: Reg<Bit>,
         scrubbing: Reg<Bit>,
@@ -79,7 +83,7 @@ block! {
 impl<const QPS: usize> Logic for Tables<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, bodies, rows, peers, paths);
+        clock!(self, clock, bodies, rows, existence, peers, paths);
         dff_setup!(self, clock, is_beyond, is_row_beyond, scrubbing, scrubbed);
         self.bodies.read_enable.next = self.read.val();
         self.bodies.read_address.next = bit_cast::<QPS, 32>(self.index.val());
@@ -143,6 +147,13 @@ impl<const QPS: usize> Logic for Tables<QPS> {
         self.paths.write.next = self.stores.val();
         self.paths.write_index.next = self.at.val();
         self.paths.body.next = self.stored.val();
+        self.existence.write_enable.next = self.stores.val();
+        self.existence.write_address.next = self.at.val();
+        self.existence.write_data.next = self.stored.val().get_bits::<3>(self.kind_at.val().index()).any();
+        self.existence.read_address.next = bit_cast::<QPS, 24>(self.probe.val());
+        self.exists.next = self.existence.read_data.val()
+            & !(self.probe.val() >> self.log.val()).any()
+            & !self.scrubbing.q.val();
         for i in 0..2 {
             self.rings[i].clock.next = self.clock.val();
             self.rings[i].enable.next = self.ring_enable[i].val();

@@ -126,7 +126,7 @@ fn any(rig: &mut Rig) -> Ask {
     }
 }
 
-/// Commands, each behind the reply to the last, with errors in between and beside them.
+/// Commands, each behind the reply to the last, with errors and drains that end in between and beside them.
 fn run(rig: &mut Rig, count: usize) {
     for _ in 0..count {
         let command = any(rig);
@@ -138,6 +138,13 @@ fn run(rig: &mut Rig, count: usize) {
             };
             let (status, untold) = (small(&mut rig.rng, 256), rig.rng.below(2) == 0);
             rig.error(number, status, untold);
+        }
+        if rig.rng.below(4) == 0 {
+            let number = match rig.rng.below(10) {
+                0 => 1 << 23 | command.object & 7,
+                _ => u32::try_from(rig.rng.below(1 << QPS)).expect("small"),
+            };
+            rig.emptied(number);
         }
         rig.command(command);
         if rig.rng.below(3) != 0 {
@@ -155,6 +162,7 @@ fn agrees_with_the_model() {
         rig.reset(seed);
         run(&mut rig, 4000);
     }
+    assert!(rig.drains_told > 20, "{} drains were told", rig.drains_told);
     let seen = |verb: Verb, status: CommandStatus, field: u64| {
         let count = rig.seen.get(&(verb as u8, status as u64, field)).copied().unwrap_or_default();
         assert!(count > 5, "{verb:?} was answered {count} times with {status:?} at {field}");

@@ -1,10 +1,11 @@
-//! What a region may be: nothing that the MMU would translate wrongly.
+//! What a region may be: nothing that the MMU would translate wrongly. A window begins as nothing at all.
 
 use rust_hdl::prelude::*;
+use stroma_abi::Field;
 use stroma_abi::desc::Region;
 use stroma_abi::desc::region::{PAGE_LIST_ENTRY, PAGE_LIST_LINE, PAGE_LOGS};
 
-use crate::constant::number;
+use crate::constant::{constants, number};
 use crate::prim::reg::Reg;
 
 /// Bits of a body.
@@ -16,11 +17,23 @@ const LINE_LOG: usize = PAGE_LIST_LINE.trailing_zeros() as usize;
 /// log2 of the pages whose entries these bytes hold.
 const LINE_PAGES_LOG: usize = LINE_LOG - PAGE_LIST_ENTRY.trailing_zeros() as usize;
 
-/// Ones in the fields that have a name.
-fn named() -> Bits<BODY_BITS> {
+/// Fields that say nothing about a window, in the order of their bytes.
+const FOREIGN: [Field; 8] = [
+    Region::BASE,
+    Region::LENGTH,
+    Region::KEY,
+    Region::PAGE,
+    Region::DIRECT,
+    Region::LIST,
+    Region::RIGHTS,
+    Region::BINDABLE,
+];
+
+/// Ones in these fields.
+pub(super) fn ones(fields: impl IntoIterator<Item = Field>) -> Bits<BODY_BITS> {
     let mut bytes = [0; Region::LEN];
-    for entry in Region::TABLE {
-        entry.field.write(&mut bytes, entry.field.max());
+    for field in fields {
+        field.write(&mut bytes, field.max());
     }
     num_bigint::BigUint::from_bytes_le(&bytes).into()
 }
@@ -30,7 +43,8 @@ block! {
     ///
     /// Refused are, in the order of the body's bytes: a region that wraps past the last address, at `base`; an unknown page
     /// size; at `list`, a page list that does not begin with a line or wraps, or, of a direct region, a first page
-    /// that does not begin where a page may, or pages that wrap. All of it may end where the addresses do.
+    /// that does not begin where a page may, or pages that wrap. All of it may end where the addresses do. Of a window,
+    /// every field but `pd` that is not zero.
     ///
     /// - **Ports** `body`: of the command; `refused`, `field`: a field holds what it may not, and the byte where the first such
     ///   begins, 0 if there is none; `stored`: the body without what has no name.
@@ -59,11 +73,13 @@ block! {
         last_line: Signal<Local, Bits<49>>,
         list_end: Signal<Local, Bits<65>>,
         is_askew: Signal<Local, Bit>,
+        is_window: Signal<Local, Bit>,
         base_at: Constant<Bits<8>> = number(Region::BASE.offset()),
         length_at: Constant<Bits<8>> = number(Region::LENGTH.offset()),
         page_at: Constant<Bits<8>> = number(Region::PAGE.offset()),
         direct_at: Constant<Bits<8>> = number(Region::DIRECT.offset()),
         list_at: Constant<Bits<8>> = number(Region::LIST.offset()),
+        window_at: Constant<Bits<8>> = number(Region::WINDOW.offset()),
         base_byte: Constant<Bits<16>> = number(Region::BASE.byte),
         page_byte: Constant<Bits<16>> = number(Region::PAGE.byte),
         list_byte: Constant<Bits<16>> = number(Region::LIST.byte),
@@ -73,7 +89,10 @@ block! {
         within_line: Constant<Bits<64>> = number(PAGE_LIST_LINE - 1),
         line_log: Constant<Bits<6>> = number(LINE_LOG),
         line_pages_log: Constant<Bits<6>> = number(LINE_PAGES_LOG),
-        known: Constant<Bits<BODY_BITS>> = Constant::new(named()),
+        known: Constant<Bits<BODY_BITS>> = Constant::new(ones(Region::TABLE.iter().map(|entry| entry.field))),
+        /// The last first, so that of several the first is told.
+        foreign: [Constant<Bits<BODY_BITS>>; FOREIGN.len()] = constants(|at| ones([FOREIGN[FOREIGN.len() - 1 - at]])),
+        foreign_byte: [Constant<Bits<16>>; FOREIGN.len()] = std::array::from_fn(|at| number(FOREIGN[FOREIGN.len() - 1 - at].byte)),
     }
 }
 
@@ -116,9 +135,18 @@ impl Logic for Creation {
         if self.is_direct.val() {
             self.is_askew.next = (self.list.val() & self.within.val()).any();
         }
+        self.is_window.next = self.body.val().get_bit(self.window_at.val().index());
         self.refused.next = true;
         self.field.next = 0.into();
-        if self.does_wrap.q.val() {
+        if self.is_window.val() {
+            self.refused.next = false;
+            for i in 0..8 {
+                if (self.body.val() & self.foreign[i].val()).any() {
+                    self.refused.next = true;
+                    self.field.next = self.foreign_byte[i].val();
+                }
+            }
+        } else if self.does_wrap.q.val() {
             self.field.next = self.base_byte.val();
         } else if !self.is_known.val() {
             self.field.next = self.page_byte.val();

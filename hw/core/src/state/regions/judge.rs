@@ -18,17 +18,20 @@ record! {
         pub begins: Bit,
         /// The region ends.
         pub ends: Bit,
+        /// It was a window that is bound.
+        pub parts: Bit,
         /// The region is to be shown.
         pub shows: Bit,
     }
 }
 
 block! {
-    /// Judges one command against the region it names. The first cause that applies refuses it.
+    /// Judges one command against the region or window it names. The first cause that applies refuses it.
     ///
-    /// - **Ports** `verb`, `attributes`, `body`: of the command; `exists`, `beyond`: what the table shows of its region, and that
-    ///   the table has no such place; `verdict`; `stored`: the region to be stored if it `begins`.
-    /// - **Latency** 2 cycles, in which the inputs from the command stay as they are; from `exists` and `beyond` 0.
+    /// - **Ports** `verb`, `attributes`, `body`: of the command; `exists`, `is_bound`, `in_use`, `beyond`: what the table shows of
+    ///   its region, that it is a bound window, that windows are bound to it, and that the table has no such place;
+    ///   `verdict`; `stored`: the region to be stored if it `begins`.
+    /// - **Latency** 2 cycles, in which the inputs from the command stay as they are; from what the table shows 0.
     /// - **Reset** none: nothing is kept.
     pub struct Judge {
         pub clock: Signal<In, Clock>,
@@ -36,6 +39,8 @@ block! {
         pub attributes: Signal<In, Bits<64>>,
         pub body: Signal<In, Bits<BODY_BITS>>,
         pub exists: Signal<In, Bit>,
+        pub is_bound: Signal<In, Bit>,
+        pub in_use: Signal<In, Bit>,
         pub beyond: Signal<In, Bit>,
         pub verdict: Signal<Out, Verdict>,
         pub stored: Signal<Out, Bits<BODY_BITS>>,
@@ -49,6 +54,7 @@ block! {
         no_object: Constant<Bits<16>> = number(CommandStatus::NoObject as u64),
         exists_already: Constant<Bits<16>> = number(CommandStatus::Exists as u64),
         bad_field: Constant<Bits<16>> = number(CommandStatus::BadField as u64),
+        held: Constant<Bits<16>> = number(CommandStatus::InUse as u64),
         bad_attribute: Constant<Bits<16>> = number(CommandStatus::BadAttribute as u64),
     }
 }
@@ -63,6 +69,7 @@ impl Logic for Judge {
         self.verdict.next.field = 0.into();
         self.verdict.next.begins = false;
         self.verdict.next.ends = false;
+        self.verdict.next.parts = false;
         self.verdict.next.shows = false;
         if self.verb.val() == self.create.val() {
             if self.beyond.val() {
@@ -81,9 +88,13 @@ impl Logic for Judge {
             self.verdict.next.status = self.unknown_verb.val();
         } else if !self.exists.val() {
             self.verdict.next.status = self.no_object.val();
+        } else if self.verb.val() == self.query.val() {
+            self.verdict.next.shows = true;
+        } else if self.in_use.val() {
+            self.verdict.next.status = self.held.val();
         } else {
-            self.verdict.next.shows = self.verb.val() == self.query.val();
-            self.verdict.next.ends = self.verb.val() == self.destroy.val();
+            self.verdict.next.ends = true;
+            self.verdict.next.parts = self.is_bound.val();
         }
     }
 }

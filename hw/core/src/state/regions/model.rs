@@ -1,4 +1,4 @@
-//! The owner of the regions in plain Rust: a map.
+//! The owner of the regions in plain Rust: a map. Windows are in it too; [`super::works`] binds them.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use num_bigint::BigUint;
 use stroma_abi::desc::region::PAGE_LOGS;
 use stroma_abi::desc::{CommandStatus, Region, Verb};
 
+use super::works::Bond;
 use crate::pack::Packed;
 use crate::state::command::{ObjectCommand, ObjectReply};
 
@@ -56,11 +57,26 @@ pub(super) enum Order {
 pub(super) struct Owner {
     /// Places for regions.
     pub(super) capacity: u32,
+    /// Also windows, as a query shows them.
     pub(super) regions: BTreeMap<u32, Region>,
+    /// Of the windows that are bound.
+    pub(super) bonds: BTreeMap<u32, Bond>,
 }
 
 /// The first byte of the field that makes a region impossible.
 pub(super) fn fault(region: &Region) -> Option<usize> {
+    if region.window {
+        let unbound = Region { pd: region.pd, window: true, ..Region::default() };
+        let (found, unbound) = (region.to_bytes(), unbound.to_bytes());
+        // The byte where the field begins that the byte in question belongs to.
+        let start = |at: usize| match at {
+            0..8 => 0,
+            8..14 => 8,
+            16..24 => 16,
+            _ => at,
+        };
+        return (0..Region::LEN).find(|at| found[*at] != unbound[*at]).map(start);
+    }
     let (base, length, list) = (u128::from(region.base), u128::from(region.length), u128::from(region.list));
     let top = 1_u128 << 64;
     if base + length > top {
@@ -104,6 +120,9 @@ impl Owner {
                     refused(CommandStatus::BadField, byte)
                 } else {
                     self.regions.insert(command.object, region);
+                    if region.window {
+                        return (Order::Nothing, done);
+                    }
                     (Order::Begin(region), done)
                 }
             }
@@ -114,7 +133,11 @@ impl Owner {
                 (Order::Nothing, ObjectReply { body: body.into(), ..done })
             }
             Some(Verb::Destroy) => {
+                if self.bonds.values().any(|bond| bond.parent == command.object) {
+                    return refused(CommandStatus::InUse, 0);
+                }
                 self.regions.remove(&command.object);
+                self.bonds.remove(&command.object);
                 (Order::End, done)
             }
         }

@@ -7,6 +7,7 @@ use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::Regions;
 use super::model::{Ask, Order, Owner, answer};
+use super::works::Work;
 use crate::pack::Packed;
 use crate::state::command::ObjectReply;
 use crate::state::memory_keys::{RegionRow, RowWrite};
@@ -41,11 +42,18 @@ pub(super) struct Rig {
     row: SinkId,
     invalidate: SinkId,
     done: SourceId,
+    work: SourceId,
+    answer: SinkId,
     pub(super) owner: Owner,
     pub(super) rng: SplitMix64,
     commands: VecDeque<Ask>,
     /// The command that was taken and not answered, and what the model says of it.
     under_way: Option<(Ask, Order, ObjectReply)>,
+    works: VecDeque<Work>,
+    /// The work that was taken and not answered, and the answer of the model.
+    work_under_way: Option<(Work, u8)>,
+    /// Rows that are to come, in this order, and whether a work is behind it.
+    rows: VecDeque<(RowWrite<MRS>, bool)>,
     pub(super) stage: Stage,
     /// Longest time that the MMU and each pulse take.
     pub(super) patience: u64,
@@ -53,22 +61,28 @@ pub(super) struct Rig {
     done_at: Option<u64>,
     /// Replies seen, by verb, status and field.
     pub(super) seen: BTreeMap<(u8, u32, u32), u32>,
+    /// Answers seen, by verb and cause.
+    pub(super) answers: BTreeMap<(u8, u8), u32>,
     /// Cycle in which the last command was taken, and in which its reply was offered.
     pub(super) taken_at: u64,
     pub(super) offered_at: u64,
+    /// The same of the last work.
+    pub(super) work_taken_at: u64,
+    pub(super) work_offered_at: u64,
 }
 
 fn nobody() -> Owner {
-    Owner { capacity: 1 << MRS, regions: BTreeMap::new() }
+    Owner { capacity: 1 << MRS, regions: BTreeMap::new(), bonds: BTreeMap::new() }
 }
 
 impl Default for Rig {
     /// An owner after reset.
     fn default() -> Self {
         let mut bench = verilated("regions", Regions::<MRS>::default);
-        let [command, done] = ["command", "done"].map(|name| bench.source(name).expect("the stream exists"));
-        let [reply, row, invalidate] =
-            ["reply", "row", "invalidate"].map(|name| bench.sink(name).expect("the stream exists"));
+        let [command, done, work] =
+            ["command", "done", "work"].map(|name| bench.source(name).expect("the stream exists"));
+        let [reply, row, invalidate, answer] =
+            ["reply", "row", "invalidate", "answer"].map(|name| bench.sink(name).expect("the stream exists"));
         bench.reset(2);
         Self {
             bench,
@@ -77,37 +91,47 @@ impl Default for Rig {
             row,
             invalidate,
             done,
+            work,
+            answer,
             owner: nobody(),
             rng: SplitMix64::new(0),
             commands: VecDeque::new(),
             under_way: None,
+            works: VecDeque::new(),
+            work_under_way: None,
+            rows: VecDeque::new(),
             stage: Stage::Open,
             patience: 10,
             done_at: None,
             seen: BTreeMap::new(),
+            answers: BTreeMap::new(),
             taken_at: 0,
             offered_at: 0,
+            work_taken_at: 0,
+            work_offered_at: 0,
         }
     }
 }
 
 impl Rig {
-    /// Resets owner and model; queued commands stay queued.
+    /// Resets owner and model; queued commands and works stay queued.
     pub(super) fn reset(&mut self, seed: u64) {
         self.bench.reset(1);
         self.rng = SplitMix64::new(seed);
         self.owner = nobody();
         self.under_way = None;
+        self.work_under_way = None;
+        self.rows.clear();
         self.stage = Stage::Open;
         self.done_at = None;
     }
 
-    /// Pauses of command and done, and of reply, row and invalidate.
+    /// Pauses of command, done and work, and of reply, row, invalidate and answer.
     pub(super) fn pause(&mut self, idle: &Pause, pressure: &Pause) {
-        for source in [self.command, self.done] {
+        for source in [self.command, self.done, self.work] {
             self.bench[source].pause(idle.clone());
         }
-        for sink in [self.reply, self.row, self.invalidate] {
+        for sink in [self.reply, self.row, self.invalidate, self.answer] {
             self.bench[sink].pause(pressure.clone());
         }
     }
@@ -115,6 +139,11 @@ impl Rig {
     pub(super) fn command(&mut self, command: Ask) {
         push(&mut self.bench, self.command, &[command.payload()]);
         self.commands.push_back(command);
+    }
+
+    pub(super) fn work(&mut self, work: Work) {
+        push(&mut self.bench, self.work, &[work.payload()]);
+        self.works.push_back(work);
     }
 
     /// One cycle.
@@ -142,11 +171,16 @@ impl Rig {
             let (command, ..) = self.under_way.as_ref().expect("an invalidation is for a command");
             push(&mut self.bench, self.done, &[Bits::<MRS>::from(u64::from(command.object))]);
         }
-        let (commands, dones) = (self.bench[self.command].sent(), self.bench[self.done].sent());
-        let was_offered = read::<bool>(&self.bench, "reply$valid");
+        let [commands, dones, works] =
+            [self.command, self.done, self.work].map(|source| self.bench[source].sent());
+        let [reply, answer] = ["reply$valid", "answer$valid"];
+        let were_offered = [reply, answer].map(|port| read::<bool>(&self.bench, port));
         self.bench.step();
-        if !was_offered && read::<bool>(&self.bench, "reply$valid") {
+        if !were_offered[0] && read::<bool>(&self.bench, reply) {
             self.offered_at = self.bench.cycle();
+        }
+        if !were_offered[1] && read::<bool>(&self.bench, answer) {
+            self.work_offered_at = self.bench.cycle();
         }
         match self.stage {
             Stage::Draining(_) if is_drained => self.stage = Stage::Drained,
@@ -162,20 +196,36 @@ impl Rig {
             let command = self.commands.pop_front().expect("only what was queued is taken");
             assert!(self.under_way.is_none(), "a command was taken before the reply to the last");
             let (order, reply) = self.owner.command(&command);
+            if let Order::Begin(region) = order {
+                let row = RegionRow::of(command.object, &region);
+                let row = RowWrite { region: u64::from(command.object).into(), row };
+                self.rows.push_back((row, false));
+            }
             self.under_way = Some((command, order, reply));
             self.stage = Stage::Open;
             self.taken_at = now;
+        }
+        // A command that is taken in the same cycle is first.
+        if self.bench[self.work].sent() > works {
+            let work = self.works.pop_front().expect("only what was queued is taken");
+            assert!(self.work_under_way.is_none(), "a work was taken before the answer to the last");
+            let (row, cause) = self.owner.work(&work);
+            self.rows.extend(row.map(|row| (row, true)));
+            self.work_under_way = Some((work, cause));
+            self.work_taken_at = now;
         }
     }
 
     fn check_outputs(&mut self, now: u64) {
         for row in collect::<RowWrite<MRS>>(&mut self.bench, self.row) {
-            let (command, order, _) = self.under_way.as_mut().expect("a row is for a command");
-            let Order::Begin(region) = std::mem::replace(order, Order::Nothing) else {
-                panic!("a row without need: {command:?}");
-            };
-            let expected = RowWrite { region: u64::from(command.object).into(), row: RegionRow::of(&region) };
+            let (expected, _) = self.rows.pop_front().expect("a row is for a command or a work");
             assert_eq!(row, expected);
+        }
+        for cause in collect::<Bits<3>>(&mut self.bench, self.answer) {
+            let (work, expected) = self.work_under_way.take().expect("an answer is for a work");
+            assert_eq!(cause, u64::from(expected), "{work:?}");
+            assert!(self.rows.iter().all(|(_, is_work)| !is_work), "an answer before the row was taken");
+            *self.answers.entry((work.verb as u8, expected)).or_default() += 1;
         }
         for region in collect::<Bits<MRS>>(&mut self.bench, self.invalidate) {
             let (command, order, _) = self.under_way.as_ref().expect("an invalidation is for a command");
@@ -189,7 +239,7 @@ impl Rig {
             assert_eq!(reply, expected, "{command:?}");
             let stage = if order == Order::End { Stage::Settled } else { Stage::Open };
             assert_eq!(self.stage, stage, "a reply too early");
-            assert!(!matches!(order, Order::Begin(_)), "a reply before the row was taken");
+            assert!(self.rows.iter().all(|(_, is_work)| *is_work), "a reply before the row was taken");
             let (status, field) = answer(&reply);
             *self.seen.entry((command.verb, status, field)).or_default() += 1;
         }
@@ -198,7 +248,8 @@ impl Rig {
     /// Steps until all that was queued has been answered.
     pub(super) fn settle(&mut self) {
         for _ in 0..LIMIT {
-            if self.bench.is_sent() && self.under_way.is_none() && !read::<bool>(&self.bench, "busy") {
+            let is_idle = self.under_way.is_none() && self.work_under_way.is_none();
+            if self.bench.is_sent() && is_idle && !read::<bool>(&self.bench, "busy") {
                 return;
             }
             self.step();
@@ -215,6 +266,22 @@ impl Rig {
         let ((verb, status, field), _) = mine.first_key_value().expect("a reply has come");
         *self.seen.entry((*verb, *status, *field)).or_default() += 1;
         (*status, *field)
+    }
+
+    /// A work and its answer: 0 or the cause that refused it. A command may go on meanwhile.
+    pub(super) fn do_work(&mut self, work: Work) -> u8 {
+        let before = std::mem::take(&mut self.answers);
+        self.work(work);
+        for _ in 0..LIMIT {
+            if !self.answers.is_empty() {
+                break;
+            }
+            self.step();
+        }
+        let mine = std::mem::replace(&mut self.answers, before);
+        let ((verb, cause), _) = mine.first_key_value().expect("an answer has come");
+        *self.answers.entry((*verb, *cause)).or_default() += 1;
+        *cause
     }
 
     pub(super) fn port<T: Packed>(&self, name: &str) -> T {

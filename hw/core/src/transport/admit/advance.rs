@@ -1,6 +1,7 @@
 //! What an admitted work leaves behind, and what it sends.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::{AtomicOperands, WindowBind, WorkOp};
 
 use super::intake::Opening;
 use super::judge::Verdict;
@@ -8,7 +9,8 @@ use super::route::Order;
 use super::rows::CursorRow;
 use crate::constant::number;
 use crate::host::work::Work;
-use crate::transport::records::{Alarm, Message, Nudge, Occasion, QUANTUM_BYTES, Sent};
+use crate::state::command::KeyVerb;
+use crate::transport::records::{Alarm, KeyJob, Message, Nudge, Occasion, QUANTUM_BYTES, Sent};
 
 block! {
     /// Moves the cursor on, as the verdict says. Logic only.
@@ -16,7 +18,7 @@ block! {
     /// - **Ports** `row`: with its cursor complete; `verdict`, `work`, `opening`, `packets`: as in [`Judge`](super::judge::Judge);
     ///   `ticket`: of this work, if it is local; `colour`: to put into the message. `after`: the row afterwards; `message`,
     ///   `alarm`, `entry`: with `verdict.message`, what is sent, and what is remembered of it if `begins`; `handed`: with
-    ///   `verdict.local`, what goes to the mover; `failure`: with `verdict.fails`, what is told; `order`: where the units go;
+    ///   `verdict.local`, what goes to the mover; `job`: with `verdict.key`, what is asked of a key; `failure`: with `verdict.fails`, what is told; `order`: where the units go;
     ///   `bytes`: that the job has to account for.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Advance {
@@ -33,6 +35,7 @@ block! {
         pub begins: Signal<Out, Bit>,
         pub alarm: Signal<Out, Alarm>,
         pub handed: Signal<Out, Work>,
+        pub job: Signal<Out, KeyJob>,
         pub order: Signal<Out, Order>,
         pub failure: Signal<Out, Nudge>,
         pub bytes: Signal<Out, Bits<32>>,
@@ -44,14 +47,23 @@ block! {
         again: Signal<Local, Bit>,
         skips: Signal<Local, Bits<32>>,
         moved: Signal<Local, CursorRow>,
+        asked: Signal<Local, KeyJob>,
         one: Constant<Bits<5>> = number(1),
         quantum: Constant<Bits<32>> = number(QUANTUM_BYTES),
         failed: Constant<Bits<3>> = number(Occasion::Failure as u64),
+        bind_code: Constant<Bits<8>> = number(WorkOp::Bind as u64),
+        bind: Constant<Bits<2>> = number(KeyVerb::Bind as u64),
+        invalidate: Constant<Bits<2>> = number(KeyVerb::Invalidate as u64),
+        length_at: Constant<Bits<6>> =
+            number(WindowBind::LENGTH.offset() - AtomicOperands::COMPARE.offset()),
+        rights_at: Constant<Bits<6>> =
+            number(WindowBind::RIGHTS.offset() - AtomicOperands::COMPARE.offset()),
     }
 }
 
 impl Logic for Advance {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "a line for each field of what a work gives")]
     fn update(&mut self) {
         self.is_read.next = self.opening.val().asks & !self.opening.val().is_atomic;
         self.is_new.next = self.row.val().slot == self.row.val().head;
@@ -93,6 +105,12 @@ impl Logic for Advance {
             if !self.verdict.val().status.any() {
                 self.bytes.next = self.work.val().length;
             }
+        }
+        if self.verdict.val().key {
+            self.moved.next.started = true;
+            self.moved.next.index = self.behind.val();
+            self.moved.next.head_index = self.behind.val();
+            self.moved.next.key_turn = !self.row.val().key_turn;
         }
         if self.verdict.val().fails {
             self.moved.next.halted = true;
@@ -139,6 +157,27 @@ impl Logic for Advance {
         self.handed.next = self.work.val();
         self.handed.next.status = self.verdict.val().status;
         self.handed.next.vendor = self.verdict.val().vendor;
+        self.asked.next.verb = self.invalidate.val();
+        self.asked.next.qpn = self.work.val().qpn;
+        self.asked.next.pd = self.work.val().pd;
+        self.asked.next.key = self.work.val().key;
+        self.asked.next.region = 0.into();
+        self.asked.next.base = 0.into();
+        self.asked.next.length = 0.into();
+        self.asked.next.rights = 0.into();
+        if self.work.val().opcode == self.bind_code.val() {
+            self.asked.next.verb = self.bind.val();
+            self.asked.next.region = self.opening.val().region;
+            self.asked.next.base = self.opening.val().a1;
+            self.asked.next.length = bit_cast::<48, 64>(self.opening.val().a2 >> self.length_at.val());
+            self.asked.next.rights = bit_cast::<5, 64>(self.opening.val().a2 >> self.rights_at.val());
+        }
+        self.asked.next.cq = self.work.val().cq;
+        self.asked.next.index = self.work.val().index;
+        self.asked.next.signaled = self.work.val().signaled;
+        self.asked.next.turn = !self.row.val().key_turn;
+        self.job.next = self.asked.val();
+
         self.order.next.local = self.verdict.val().local & !self.verdict.val().status.any();
         self.order.next.message = self.verdict.val().message;
         self.order.next.units = self.work.val().units;
@@ -147,5 +186,6 @@ impl Logic for Advance {
         self.failure.next.slot = self.row.val().slot;
         self.failure.next.status = self.verdict.val().status;
         self.failure.next.vendor = self.verdict.val().vendor;
+        self.failure.next.psn = 0.into();
     }
 }

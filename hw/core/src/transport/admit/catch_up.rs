@@ -11,7 +11,7 @@ block! {
     ///
     /// A rewound cursor may be overtaken by answers. It then goes on with the first message that is not over, or behind
     /// all of them. Both distances are taken from `head`, because a distance of 32 between cursor and tail could be either
-    /// way round.
+    /// way round. A queue pair whose last message failed is halted.
     ///
     /// - **Ports** `row`, `acked`: of the work's queue pair; `work`: the work; `follows`: its index is where the cursor goes
     ///   on, because the work before it was local and does not say how long it was. `caught`: the row afterwards;
@@ -44,6 +44,10 @@ impl Logic for CatchUp {
         if !self.row.val().started {
             self.base.next.psn = self.work.val().send_psn;
             self.base.next.frontier = self.work.val().send_psn;
+        }
+        // The stop may come later than what is fetched then.
+        if self.acked.val().failed {
+            self.base.next.halted = true;
         }
         self.open.next = self.row.val().head - self.acked.val().tail;
         self.back.next = self.row.val().head - self.row.val().slot;

@@ -7,6 +7,7 @@ use super::catch_up::CatchUp;
 use super::intake::Opening;
 use super::job::Job;
 use super::judge::{Judge, Verdict};
+use super::keyed::Keyed;
 use super::measure::Measure;
 use super::route::Order;
 use super::rows::CursorRow;
@@ -14,7 +15,7 @@ use super::tickets::Tickets;
 use crate::host::work::Work;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
-use crate::transport::records::{AckedRow, Alarm, Message, Nudge, Progress, Sent};
+use crate::transport::records::{AckedRow, Alarm, KeyJob, KeyedRow, Message, Nudge, Progress, Sent};
 
 block! {
     /// Decides what becomes of works.
@@ -24,11 +25,12 @@ block! {
     ///
     /// - **Ports** `work`, `opening`: a work, and how its units begin; `free`: it may begin; `begins`: it does, and looks at its row;
     ///   `row`: that row, a cycle later; `write`, `after`: the row afterwards; `local`, `order`, `message`, `alarm`, `progress`,
-    ///   `failure`: into FIFOs whose `ready` is a register; `rewound`, `forgotten`, `changed`: what happened between
+    ///   `failure`, `key`: into FIFOs whose `ready` is a register; `rewound`, `forgotten`, `changed`: what happened between
     ///   works, to which queue pair; `out_slot`: the message looked at; `records`: `entry` is to be stored at the place
     ///   of `sent_slot`; `idle`: no work is under way; the rest as in [`Admit`](super::Admit).
     /// - **Latency** 3 cycles from `begins` to what a work gives. **Rate** 4 cycles a work.
-    /// - **Backpressure** a work does not begin while any output lacks room.
+    /// - **Backpressure** a work does not begin while any output lacks room, but for `key`: without room there, work on a key
+    ///   does not go.
     /// - **Reset** forgets the work under way and the job, and counts local works from 0.
     pub struct Desk {
         pub clock: Signal<In, Clock>,
@@ -48,11 +50,13 @@ block! {
         pub sent_slot: Signal<Out, Bits<6>>,
         pub entry: Signal<Out, Sent>,
         pub ended: Signal<In, Bits<48>>,
+        pub keyed: Signal<In, KeyedRow>,
         pub colour: Signal<In, Bit>,
         pub rewound: Signal<In, Bit>,
         pub forgotten: Signal<In, Bit>,
         pub changed: Signal<In, Bits<24>>,
         pub local: StreamSource<Work>,
+        pub key: StreamSource<KeyJob>,
         pub order: StreamSource<Order>,
         pub message: StreamSource<Message>,
         pub alarm: StreamSource<Alarm>,
@@ -66,6 +70,7 @@ block! {
         advance: Advance,
         job: Job,
         tickets: Tickets,
+        keys: Keyed,
         // At most one of the three.
         catching: Reg<Bit>,
         judging: Reg<Bit>,
@@ -85,8 +90,9 @@ block! {
 
 impl Logic for Desk {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "joins of the stages, one line a wire")]
     fn update(&mut self) {
-        clock!(self, clock, job, tickets);
+        clock!(self, clock, job, tickets, keys);
         dff_setup!(self, clock, catching, judging, acting, cursor, resumes, pending, reads, packets, verdict);
         self.job.reset.next = self.reset.val();
         self.tickets.reset.next = self.reset.val();
@@ -119,6 +125,10 @@ impl Logic for Desk {
         self.tickets.ended.next = self.ended.val();
         self.tickets.asks.next = self.catching.q.val();
         self.tickets.asked.next = self.row.val().local_ticket;
+        self.keys.looks.next = self.catching.q.val();
+        self.keys.row.next = self.row.val();
+        self.keys.keyed.next = self.keyed.val();
+        self.keys.room.next = self.key.ready.val();
         if self.catching.q.val() {
             self.cursor.d.next = self.catch_up.caught.val();
             self.resumes.d.next = self.catch_up.resumes.val();
@@ -136,6 +146,7 @@ impl Logic for Desk {
         self.judge.opening.next = self.opening.payload.val();
         self.judge.packets.next = self.packets.q.val();
         self.judge.local_ended.next = self.tickets.has_ended.val();
+        self.judge.keys.next = self.keys.standing.val();
         self.judge.bytes.next = self.job.total.val();
         if self.judging.q.val() {
             self.cursor.d.next = self.judge.cursor.val();
@@ -174,6 +185,8 @@ impl Logic for Desk {
         self.local.valid.next = self.acting.q.val() & self.is_local.val();
         self.local.payload.next = self.advance.handed.val();
         self.tickets.issues.next = self.acting.q.val() & self.is_local.val();
+        self.key.valid.next = self.acting.q.val() & self.verdict.q.val().key;
+        self.key.payload.next = self.advance.job.val();
         self.order.valid.next = self.acting.q.val() & self.opening.payload.val().has_units;
         self.order.payload.next = self.advance.order.val();
 

@@ -2,9 +2,10 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT};
-use stroma_abi::desc::{AtomicOperands, Sge, WorkOp, WqeHead};
+use stroma_abi::desc::{AtomicOperands, Sge, WindowBind, WorkOp, WqeHead};
 
 use crate::constant::number;
+use crate::host::parse::operations::{KEYS, one_of};
 use crate::host::work::Work;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
@@ -22,6 +23,13 @@ const _: () = assert!(
     "requests are the codes from SEND to FETCH_ADD, and those that ask for data are the last"
 );
 
+const _: () = assert!(
+    WindowBind::BASE.offset() == AtomicOperands::SWAP_ADD.offset()
+        && WindowBind::LENGTH.offset() == AtomicOperands::COMPARE.offset()
+        && WindowBind::RIGHTS.offset() < AtomicOperands::COMPARE.offset() + 64,
+    "what a window is to stand for begins where an atomic has its operands"
+);
+
 record! {
     /// What a work is, and how its units begin.
     pub struct Opening {
@@ -29,6 +37,8 @@ record! {
         pub has_units: Bit,
         /// It is a request to the peer, without a status: SEND, WRITE, READ or an atomic.
         pub is_request: Bit,
+        /// It is work on a key, without a status.
+        pub is_key: Bit,
         /// Its op-code asks for data: READ or an atomic.
         pub asks: Bit,
         /// Its op-code is an atomic's.
@@ -37,10 +47,12 @@ record! {
         pub solicited: Bit,
         /// Immediate data, or the key to invalidate.
         pub imm: Bits<32>,
-        /// Atomic: what to add or to swap in.
+        /// Atomic: what to add or to swap in. Bind: first byte.
         pub a1: Bits<64>,
-        /// Atomic: what to compare.
+        /// Atomic: what to compare. Bind: how many bytes, and rights, as the WQE has them.
         pub a2: Bits<64>,
+        /// Bind: `L_Key` of the region.
+        pub region: Bits<32>,
         /// Virtual address of its first scatter/gather entry, of an atomic the entry of its result.
         pub address: Bits<64>,
         /// `L_Key` of that.
@@ -74,6 +86,7 @@ block! {
         rest: Reg<Bits<4>>,
         is_bare: Signal<Local, Bit>,
         is_request: Signal<Local, Bit>,
+        is_key: Signal<Local, Bit>,
         is_atomic: Signal<Local, Bit>,
         has_units: Signal<Local, Bit>,
         may_enter: Signal<Local, Bit>,
@@ -82,6 +95,8 @@ block! {
         entry: Signal<Local, Bits<128>>,
         gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
         scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
+        bind: Constant<Bits<8>> = number(WorkOp::Bind as u64),
+        keys: Constant<Bits<256>> = one_of(KEYS),
         send: Constant<Bits<8>> = number(WorkOp::Send as u64),
         read: Constant<Bits<8>> = number(WorkOp::Read as u64),
         fetch_add: Constant<Bits<8>> = number(WorkOp::FetchAdd as u64),
@@ -89,6 +104,7 @@ block! {
         imm_at: Constant<Bits<10>> = number(WqeHead::IMMEDIATE.offset()),
         a1_at: Constant<Bits<10>> = number(BODY_AT * 8 + AtomicOperands::SWAP_ADD.offset()),
         a2_at: Constant<Bits<10>> = number(BODY_AT * 8 + AtomicOperands::COMPARE.offset()),
+        region_at: Constant<Bits<10>> = number(BODY_AT * 8 + WindowBind::REGION.offset()),
         entry_at: Constant<Bits<10>> = number(BODY_AT * 8),
         result_at: Constant<Bits<10>> = number(SECOND_AT * 8),
         address_at: Constant<Bits<8>> = number(Sge::ADDRESS.offset()),
@@ -111,11 +127,14 @@ impl Logic for Intake {
         self.is_request.next = !self.is_bare.val()
             & (self.cut.source.payload.val().opcode >= self.send.val())
             & (self.cut.source.payload.val().opcode <= self.fetch_add.val());
+        self.is_key.next =
+            !self.is_bare.val() & self.keys.val().get_bit(self.cut.source.payload.val().opcode.index());
         self.is_atomic.next = (self.cut.source.payload.val().opcode > self.read.val())
             & (self.cut.source.payload.val().opcode <= self.fetch_add.val());
         self.has_units.next = self.is_request.val()
             | (!self.is_bare.val()
-                & ((self.cut.source.payload.val().opcode == self.gather.val())
+                & ((self.cut.source.payload.val().opcode == self.bind.val())
+                    | (self.cut.source.payload.val().opcode == self.gather.val())
                     | (self.cut.source.payload.val().opcode == self.scatter.val())));
         self.may_enter.next =
             self.cut.source.valid.val() & self.works.sink.ready.val() & !self.rest.q.val().any();
@@ -135,6 +154,7 @@ impl Logic for Intake {
         self.openings.sink.valid.next = self.enters.val();
         self.openings.sink.payload.next.has_units = self.has_units.val();
         self.openings.sink.payload.next.is_request = self.is_request.val();
+        self.openings.sink.payload.next.is_key = self.is_key.val();
         self.openings.sink.payload.next.asks =
             self.is_atomic.val() | (self.cut.source.payload.val().opcode == self.read.val());
         self.openings.sink.payload.next.is_atomic = self.is_atomic.val();
@@ -146,6 +166,8 @@ impl Logic for Intake {
             bit_cast::<64, 512>(self.units.payload.val() >> self.a1_at.val());
         self.openings.sink.payload.next.a2 =
             bit_cast::<64, 512>(self.units.payload.val() >> self.a2_at.val());
+        self.openings.sink.payload.next.region =
+            bit_cast::<32, 512>(self.units.payload.val() >> self.region_at.val());
         self.openings.sink.payload.next.address =
             bit_cast::<64, 128>(self.entry.val() >> self.address_at.val());
         self.openings.sink.payload.next.key = bit_cast::<32, 128>(self.entry.val() >> self.key_at.val());

@@ -4,6 +4,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::Status;
 
 use super::intake::Opening;
+use super::keyed::KeyStanding;
 use super::rows::CursorRow;
 use crate::constant::number;
 use crate::host::parse::Defect;
@@ -15,13 +16,15 @@ use crate::transport::records::{OUTSTANDING_LOG, QUANTUM_BYTES, Sent};
 pub const PSN_WINDOW: u64 = 1 << 23;
 
 record! {
-    /// What becomes of a work; without any of the first four it is passed over, or tries again without waiting.
+    /// What becomes of a work; without any of the first five it is passed over, or tries again without waiting.
     pub struct Verdict {
         /// It goes to the mover, with `status` and `vendor`.
         pub local: Bit,
         /// It is sent, or a part of it.
         pub message: Bit,
-        /// It waits for an answer of the peer.
+        /// It changes what a key stands for.
+        pub key: Bit,
+        /// It waits for an answer of the peer, or for the end of a drain.
         pub blocked: Bit,
         /// It is not what was sent under its index: the queue pair fails, with `status` and `vendor`.
         pub fails: Bit,
@@ -43,8 +46,9 @@ block! {
     ///
     /// - **Ports** `row`, `resumes`, `pending`, `reads`: as [`CatchUp`](super::catch_up::CatchUp) gives them; `found`: the
     ///   message it names; `work`, `opening`: the work, and how its units begin; `packets`: its packets; `local_ended`: the queue
-    ///   pair's last local work has ended; `bytes`: admitted in this job so far. `cursor`: the row with its cursor
+    ///   pair's last local work has ended; `keys`: how its works on keys stand; `bytes`: admitted in this job so far. `cursor`: the row with its cursor
     ///   complete; `verdict`: what becomes of the work; with `ends` at most `blocked`: what comes next waits for a rewind.
+    /// - **Stopped** queue pairs carry out nothing: each work, local or not, is `Flushed` when all before it is over.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Judge {
         pub row: Signal<In, CursorRow>,
@@ -56,6 +60,7 @@ block! {
         pub opening: Signal<In, Opening>,
         pub packets: Signal<In, Bits<24>>,
         pub local_ended: Signal<In, Bit>,
+        pub keys: Signal<In, KeyStanding>,
         pub bytes: Signal<In, Bits<32>>,
         pub cursor: Signal<Out, CursorRow>,
         pub verdict: Signal<Out, Verdict>,
@@ -96,7 +101,8 @@ impl Logic for Judge {
         }
         self.cursor.next = self.now.val();
         self.is_mine.next = !self.work.val().ends & (self.now.val().index == self.work.val().index);
-        self.is_stopped.next = self.row.val().stopped | self.row.val().halted;
+        // What stands behind a failed work on a key is flushed, whenever the news of the error comes.
+        self.is_stopped.next = self.row.val().stopped | self.row.val().halted | self.keys.val().failed;
         self.is_old.next = self.row.val().slot != self.row.val().head;
         self.is_hopeless.next = self.opening.val().asks & !self.work.val().reads_out.any();
         self.agrees.next = self.opening.val().is_request
@@ -149,20 +155,30 @@ impl Logic for Judge {
                         self.outcome.next.vendor = self.overwritten.val();
                     }
                 }
+            } else if self.work.val().drains {
+                // Stopped meanwhile, it comes again in a job that flushes it.
+                self.outcome.next.blocked = true;
             } else if self.opening.val().is_request & !self.is_stopped.val() & !self.is_hopeless.val() {
                 self.outcome.next.blocked = self.waits.val();
                 self.outcome.next.read_waits = self.read_waits.val();
-                self.outcome.next.message = !self.waits.val() & self.local_ended.val() & !self.is_spent.val();
-            } else {
-                self.outcome.next.local = !self.pending.val().any();
+                self.outcome.next.message =
+                    !self.waits.val() & self.local_ended.val() & self.keys.val().ended & !self.is_spent.val();
+            } else if self.opening.val().is_key & !self.is_stopped.val() {
                 self.outcome.next.blocked = self.pending.val().any();
-                if self.opening.val().is_request {
+                self.outcome.next.key = !self.pending.val().any()
+                    & self.local_ended.val()
+                    & self.keys.val().ended
+                    & self.keys.val().has_room;
+            } else {
+                self.outcome.next.local = !self.pending.val().any() & self.keys.val().ended;
+                self.outcome.next.blocked = self.pending.val().any();
+                if self.is_stopped.val() {
+                    // Whatever it is, and whatever others found wrong with it: the first failure alone has a status of its own.
+                    self.outcome.next.status = self.flushed.val();
+                    self.outcome.next.vendor = 0.into();
+                } else if self.opening.val().is_request {
                     self.outcome.next.status = self.malformed.val();
                     self.outcome.next.vendor = self.no_read.val();
-                    if self.is_stopped.val() {
-                        self.outcome.next.status = self.flushed.val();
-                        self.outcome.next.vendor = 0.into();
-                    }
                 }
             }
         }

@@ -7,22 +7,37 @@ use std::collections::BTreeMap;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::Status;
 
-use queue::{Queue, back_from, entry, low, opening, psn, slot, units, work_index};
-pub use queue::{asks, has_units, is_request, packets};
+use queue::{Queue, back_from, entry, key_job, low, opening, psn, slot, units, work_index};
+pub use queue::{asks, has_units, is_key, is_request, packets};
 
 use super::judge::PSN_WINDOW;
 use crate::host::parse::Defect;
 use crate::host::work::{QpChange, Work};
 use crate::transport::records::{
-    AckedRow, Alarm, Message, Nudge, OUTSTANDING_LOG, Occasion, Progress, QUANTUM_BYTES, Rewind, Sent,
-    SentRow,
+    AckedRow, Alarm, KeyJob, KeyedRow, Message, Nudge, OUTSTANDING_LOG, Occasion, Progress, QUANTUM_BYTES,
+    Rewind, Sent, SentRow,
 };
+
+/// What the neighbours know when a work is looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View {
+    /// Of its queue pair.
+    pub acked: AckedRow,
+    /// Likewise.
+    pub keyed: KeyedRow,
+    /// There is room for work on a key.
+    pub has_room: bool,
+    /// Local works that have ended.
+    pub ended: u64,
+}
 
 /// All that may come of one thing.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// To the mover; its units go along.
     pub local: Option<(Work, bool)>,
+    /// To whoever changes keys.
+    pub key: Option<KeyJob>,
     /// To be sent, without colour; its units go along.
     pub message: Option<Message>,
     /// The timer.
@@ -51,6 +66,8 @@ pub struct Model {
     owner: u64,
     /// Requests that only a fence has held back.
     pub fenced: u64,
+    /// Works that a drain has held back.
+    pub drained: u64,
 }
 
 impl Model {
@@ -58,7 +75,7 @@ impl Model {
     ///
     /// # Panics
     /// If it has units and none is given.
-    pub fn work(&mut self, work: &Work, first: Option<&Bits<512>>, acked: AckedRow, ended: u64) -> Outcome {
+    pub fn work(&mut self, work: &Work, first: Option<&Bits<512>>, view: &View) -> Outcome {
         let qpn = u64::from(work.qpn);
         let mut queue = self.queues.get(&qpn).cloned().unwrap_or_default();
         let mut outcome = Outcome::default();
@@ -66,7 +83,8 @@ impl Model {
             queue.psn = u64::from(work.send_psn);
             queue.frontier = queue.psn;
         }
-        let tail = back_from(queue.head, u64::from(acked.tail), 6);
+        queue.halted |= view.acked.failed;
+        let tail = back_from(queue.head, u64::from(view.acked.tail), 6);
         queue.messages.retain(|number, _| *number >= tail);
         if self.follows || (queue.slot < tail && tail == queue.head) {
             if self.follows {
@@ -88,31 +106,30 @@ impl Model {
                 qpn: work.qpn,
                 next_index: u64::from(queue.index).into(),
                 rewinds: false,
-                blocked: self.blocked || (queue.held && queue.slot < queue.head && !queue.is_stopped()),
+                blocked: self.blocked || (queue.held && queue.slot < queue.head && !is_stopped(&queue, view)),
                 bytes: self.bytes.min(u64::from(u32::MAX)).into(),
             });
             (self.bytes, self.blocked) = (0, false);
         } else if work_index(work) == queue.index {
-            self.judge(&mut queue, work, first, tail, acked, ended, &mut outcome);
+            self.judge(&mut queue, work, first, tail, view, &mut outcome);
         }
         self.queues.insert(qpn, queue);
         outcome
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all that a judgement looks at")]
     fn judge(
         &mut self,
         queue: &mut Queue,
         work: &Work,
         first: Option<&Bits<512>>,
         tail: u64,
-        acked: AckedRow,
-        ended: u64,
+        view: &View,
         outcome: &mut Outcome,
     ) {
         let status = u64::from(work.status);
         let (is_request, asks) = (is_request(work), asks(work));
-        let is_stopped = queue.is_stopped();
+        let is_stopped = is_stopped(queue, view);
+        let has_ended = view.keyed.turn == (queue.keys % 2 == 1);
         let is_spent = self.bytes >= QUANTUM_BYTES as u64;
         let (reads_out, pending) = (u64::from(work.reads_out), queue.head - tail);
         if queue.slot < queue.head && !is_stopped {
@@ -141,10 +158,14 @@ impl Model {
                     slot: slot(queue.slot),
                     status: status.into(),
                     vendor: vendor.into(),
+                    ..Nudge::default()
                 });
             }
+        } else if work.drains {
+            self.drained += 1;
+            self.blocked = true;
         } else if is_request && !is_stopped && !(asks && reads_out == 0) {
-            let reads = queue.reads - back_from(queue.reads, u64::from(acked.reads), 5);
+            let reads = queue.reads - back_from(queue.reads, u64::from(view.acked.reads), 5);
             let oldest = queue.messages.values().next().map_or(queue.psn, |(psn, _)| *psn);
             outcome.read_waits = asks && reads >= reads_out;
             let is_full = pending == 1 << OUTSTANDING_LOG || queue.psn + packets(work) - oldest > PSN_WINDOW;
@@ -153,21 +174,28 @@ impl Model {
             self.fenced += u64::from(is_fenced && !waits);
             if waits || is_fenced {
                 self.blocked = true;
-            } else if ended >= queue.local_ticket && !is_spent {
+            } else if view.ended >= queue.local_ticket && has_ended && !is_spent {
                 self.send(queue, work, first, outcome);
             }
         } else if pending > 0 {
             self.blocked = true;
+        } else if !has_ended {
+        } else if is_key(work) && !is_stopped {
+            if view.ended >= queue.local_ticket && view.has_room {
+                queue.keys += 1;
+                queue.started = true;
+                queue.index = queue.index.wrapping_add(units(work));
+                queue.head_index = queue.index;
+                outcome.key = Some(key_job(work, first, queue.keys % 2 == 1));
+            }
         } else {
             self.issued += 1;
             let mut local = *work;
-            if is_request {
-                let (status, vendor) = if is_stopped {
-                    (Status::Flushed as u64, 0)
-                } else {
-                    (Status::LocalQueuePair as u64, Defect::OpCode as u64)
-                };
-                (local.status, local.vendor) = (status.into(), vendor.into());
+            if is_stopped {
+                (local.status, local.vendor) = ((Status::Flushed as u64).into(), 0.into());
+            } else if is_request {
+                local.status = (Status::LocalQueuePair as u64).into();
+                local.vendor = (Defect::OpCode as u64).into();
             }
             let goes = u64::from(local.status) == 0;
             if goes {
@@ -278,4 +306,9 @@ impl Model {
         }
         outcome
     }
+}
+
+/// Does a queue pair send no more?
+fn is_stopped(queue: &Queue, view: &View) -> bool {
+    queue.is_stopped() || view.keyed.failed
 }

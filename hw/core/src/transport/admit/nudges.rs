@@ -47,6 +47,7 @@ impl<const QPS: usize> Logic for Nudges<QPS> {
         self.mixed.sinks[1].payload.next.slot = 0.into();
         self.mixed.sinks[1].payload.next.status = 0.into();
         self.mixed.sinks[1].payload.next.vendor = 0.into();
+        self.mixed.sinks[1].payload.next.psn = 0.into();
         self.flushes.source.ready.next = self.mixed.sinks[1].ready.val();
         StreamSource::<Nudge>::link(&mut self.nudge, &mut self.mixed.source);
         self.busy.next =

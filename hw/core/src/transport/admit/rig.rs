@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, VecDeque};
 use rust_hdl::prelude::Bits;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
-use super::model::Model;
+use super::model::{Model, View};
 use crate::host::work::{QpChange, Work};
 use crate::pack::Packed;
 use crate::testing::{collect, push, read, verilated};
-use crate::transport::records::{AckedRow, Alarm, Message, Nudge, Progress, Rewind, SentRow};
+use crate::transport::records::{
+    AckedRow, Alarm, KeyJob, KeyedRow, Message, Nudge, Progress, RequesterRow, Rewind, SentRow,
+};
 use bed::Bed;
 pub(super) use case::{Case, Seen};
 
@@ -25,7 +27,7 @@ const LIMIT: u64 = 200_000;
 pub(super) struct Rig {
     pub(super) bench: Bench,
     pub(super) inputs: [SourceId; 4],
-    pub(super) outputs: [SinkId; 7],
+    pub(super) outputs: [SinkId; 8],
     pub(super) model: Model,
     pub(super) expected: Seen,
     pub(super) seen: Seen,
@@ -37,9 +39,17 @@ pub(super) struct Rig {
     /// As the tables have it, and as they had it when the work under way began.
     pub(super) acked: BTreeMap<u64, AckedRow>,
     acked_before: BTreeMap<u64, AckedRow>,
+    pub(super) keyed: BTreeMap<u64, KeyedRow>,
+    keyed_before: BTreeMap<u64, KeyedRow>,
+    /// How works on keys end in the next cycles, one a cycle.
+    key_ends: VecDeque<(u64, KeyedRow)>,
+    /// In the cycle before there was room for work on a key.
+    key_room: bool,
     pub(super) ended: u64,
     ended_before: u64,
     colours: VecDeque<bool>,
+    /// What is shown of each queue pair.
+    requesters: BTreeMap<u64, RequesterRow>,
     /// Cycles in which works began.
     pub(super) begun: Vec<u64>,
     rng: SplitMix64,
@@ -58,8 +68,9 @@ impl Rig {
         let mut bench = verilated("admit", Bed::default);
         let inputs =
             ["work", "units", "rewind", "change"].map(|name| bench.source(name).expect("the stream exists"));
-        let outputs = ["local", "local_units", "message", "message_units", "progress", "nudge", "alarm"]
-            .map(|name| bench.sink(name).expect("the stream exists"));
+        let outputs =
+            ["local", "local_units", "message", "message_units", "progress", "nudge", "alarm", "key"]
+                .map(|name| bench.sink(name).expect("the stream exists"));
         let mut rig = Self {
             bench,
             inputs,
@@ -73,9 +84,14 @@ impl Rig {
             taken: [0; 2],
             acked: BTreeMap::new(),
             acked_before: BTreeMap::new(),
+            keyed: BTreeMap::new(),
+            keyed_before: BTreeMap::new(),
+            key_ends: VecDeque::new(),
+            key_room: false,
             ended: 0,
             ended_before: 0,
             colours: VecDeque::new(),
+            requesters: BTreeMap::new(),
             begun: Vec::new(),
             rng: SplitMix64::new(91),
         };
@@ -95,6 +111,9 @@ impl Rig {
             self.set("acked_write", &true);
             self.set("acked_index", &Bits::<QPS>::from(qpn));
             self.set("acked_row", &AckedRow::default());
+            self.set("keyed_write", &true);
+            self.set("keyed_index", &Bits::<QPS>::from(qpn));
+            self.set("keyed_row", &KeyedRow::default());
             self.bench.step();
             rows.push((read::<Bits<QPS>>(&self.bench, "sent_index"), read::<SentRow>(&self.bench, "sent")));
             assert!(read::<bool>(&self.bench, "sent_write"), "each row is cleared");
@@ -103,6 +122,7 @@ impl Rig {
         assert_eq!(rows, zeros);
         assert!(self.is_ready());
         self.set("acked_write", &false);
+        self.set("keyed_write", &false);
         for sink in self.outputs {
             self.bench[sink].take();
         }
@@ -114,12 +134,16 @@ impl Rig {
         self.taken = [REWIND, CHANGE].map(|input| self.bench[self.inputs[input]].sent());
         self.acked.clear();
         self.acked_before.clear();
+        self.keyed.clear();
+        self.keyed_before.clear();
+        self.key_ends.clear();
         self.colours.clear();
+        self.requesters.clear();
         self.begun.clear();
     }
 
     /// Pauses of all inputs, then of all outputs.
-    pub(super) fn pause(&mut self, pauses: &[Pause; 11]) {
+    pub(super) fn pause(&mut self, pauses: &[Pause; 12]) {
         for (source, pause) in self.inputs.into_iter().zip(&pauses[..4]) {
             self.bench[source].pause(pause.clone());
         }
@@ -140,7 +164,7 @@ impl Rig {
     }
 
     pub(super) fn change(&mut self, qpn: u64, resets: bool, stops: bool) {
-        let change = QpChange { qpn: qpn.into(), resets, stops, ends: false };
+        let change = QpChange { qpn: qpn.into(), resets, stops, ..QpChange::default() };
         push(&mut self.bench, self.inputs[CHANGE], &[change]);
         self.changes.push_back(change);
     }
@@ -150,6 +174,11 @@ impl Rig {
         let mut waiting =
             self.works.iter().map(|case| case.work.qpn).chain(self.rewinds.iter().map(|rewind| rewind.qpn));
         waiting.all(|other| u64::from(other) != qpn) && !self.is_changing()
+    }
+
+    /// A work on a key ends, or a queue pair begins anew, one in a cycle.
+    pub(super) fn end_key(&mut self, qpn: u64, row: KeyedRow) {
+        self.key_ends.push_back((qpn, row));
     }
 
     /// Is a rewind of this queue pair on its way?
@@ -171,8 +200,17 @@ impl Rig {
             self.set("acked_index", &Bits::<QPS>::from(qpn));
             self.set("acked_row", &row);
         }
+        let ends = self.key_ends.pop_front();
+        self.set("keyed_write", &ends.is_some());
+        if let Some((qpn, row)) = ends {
+            self.set("keyed_index", &Bits::<QPS>::from(qpn));
+            self.set("keyed_row", &row);
+        }
+        self.key_room = self.get("key_room");
         self.bench.step();
         self.observe();
+        self.keyed_before.clone_from(&self.keyed);
+        self.keyed.extend(ends);
         self.acked_before.clone_from(&self.acked);
         self.ended_before = self.ended;
         self.acked.extend(row);
@@ -204,8 +242,14 @@ impl Rig {
         }
         if self.get("begins") {
             let Case { work, units } = self.works.pop_front().expect("it was queued");
-            let acked = self.acked_before.get(&u64::from(work.qpn)).copied().unwrap_or_default();
-            let outcome = self.model.work(&work, units.first(), acked, self.ended_before);
+            let qpn = u64::from(work.qpn);
+            let view = View {
+                acked: self.acked_before.get(&qpn).copied().unwrap_or_default(),
+                keyed: self.keyed_before.get(&qpn).copied().unwrap_or_default(),
+                has_room: self.key_room,
+                ended: self.ended_before,
+            };
+            let outcome = self.model.work(&work, units.first(), &view);
             self.expected.add(&outcome, &units);
             self.begun.push(self.bench.cycle());
         }
@@ -216,12 +260,17 @@ impl Rig {
             let index = u64::from(read::<Bits<QPS>>(&self.bench, "sent_index"));
             self.seen.sent.push((index, read(&self.bench, "sent")));
         }
+        if self.get("requester_write") {
+            let index = u64::from(read::<Bits<QPS>>(&self.bench, "requester_index"));
+            self.requesters.insert(index, read(&self.bench, "requester"));
+        }
         if self.get("out_write") {
             let index = u64::from(read::<Bits<OUT>>(&self.bench, "out_index"));
             self.seen.entries.push((index, read(&self.bench, "out_entry")));
         }
         self.seen.read_waits += u64::from(self.get("waits"));
-        let [local, local_units, message, message_units, progress, nudge, alarm] = self.outputs;
+        let [local, local_units, message, message_units, progress, nudge, alarm, key] = self.outputs;
+        self.seen.key.extend(collect::<KeyJob>(&mut self.bench, key));
         self.seen.local.extend(collect::<Work>(&mut self.bench, local));
         self.seen.local_units.extend(collect::<Bits<512>>(&mut self.bench, local_units));
         for mut message in collect::<Message>(&mut self.bench, message) {
@@ -260,6 +309,7 @@ impl Rig {
         let (seen, expected) = (&self.seen, &self.expected);
         same("message", &seen.message, &expected.message);
         same("local", &seen.local, &expected.local);
+        same("key", &seen.key, &expected.key);
         same("progress", &seen.progress, &expected.progress);
         same("failure", &seen.failures, &expected.failures);
         same("flush", &seen.flushes, &expected.flushes);
@@ -269,6 +319,24 @@ impl Rig {
         same("unit of local work", &seen.local_units, &expected.local_units);
         same("unit of a message", &seen.message_units, &expected.message_units);
         assert_eq!(seen.read_waits, expected.read_waits, "READs that waited");
+        for (qpn, queue) in &self.model.queues {
+            let mut shown = self.requesters.get(qpn).copied().unwrap_or_default();
+            let mut known = RequesterRow { stopped: queue.is_stopped(), ..RequesterRow::default() };
+            if queue.started {
+                known = RequesterRow {
+                    started: true,
+                    held: queue.held,
+                    frontier: (queue.frontier & 0xff_ffff).into(),
+                    head: (queue.head & 0x3f).into(),
+                    reads: (queue.reads & 0x1f).into(),
+                    ..known
+                };
+            } else {
+                // The end of a job without a request may have told the first PSN.
+                shown.frontier = 0.into();
+            }
+            assert_eq!(shown, known, "what is shown of queue pair {qpn}");
+        }
     }
 
     /// Finishes, and hands over what came since the last time.
@@ -280,7 +348,13 @@ impl Rig {
 
     /// Answers have come: so many messages are over, so many READs among them.
     pub(super) fn acknowledge(&mut self, qpn: u64, tail: u64, reads: u64) {
-        let row = AckedRow { tail: (tail % 64).into(), reads: (reads % 32).into() };
+        let row = AckedRow { tail: (tail % 64).into(), reads: (reads % 32).into(), failed: false };
+        self.step_with(Some((qpn, row)));
+    }
+
+    /// So many messages are over, and the last of them has failed.
+    pub(super) fn give_up(&mut self, qpn: u64, tail: u64) {
+        let row = AckedRow { tail: (tail % 64).into(), reads: 0.into(), failed: true };
         self.step_with(Some((qpn, row)));
     }
 

@@ -11,7 +11,7 @@ record! {
     pub struct CursorRow {
         /// Something was admitted; before, its first PSN is not known here.
         pub started: Bit,
-        /// A request was overwritten under way: nothing is sent any more, and its error is on its way round.
+        /// A request was overwritten under way, or has failed: nothing is carried out any more, and its error is on its way round.
         pub halted: Bit,
         /// The queue pair was stopped, and everything unacknowledged has been given up.
         pub stopped: Bit,
@@ -35,6 +35,8 @@ record! {
         pub reads: Bits<5>,
         /// The newest local work, counted over all queue pairs; 0: there was none.
         pub local_ticket: Bits<48>,
+        /// The turn of the newest work on a key.
+        pub key_turn: Bit,
     }
 }
 

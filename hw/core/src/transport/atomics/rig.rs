@@ -264,7 +264,7 @@ impl<const D: usize> Rig<D> {
     }
 
     pub(super) fn change(&mut self, number: u64, resets: bool) {
-        let change = QpChange { qpn: number.into(), resets, stops: !resets, ends: false };
+        let change = QpChange { qpn: number.into(), resets, stops: !resets, ..QpChange::default() };
         push(&mut self.bench, self.change, &[change]);
         let at = usize::try_from(number).expect("small");
         if resets {

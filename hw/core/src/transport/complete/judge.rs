@@ -15,6 +15,8 @@ use crate::transport::records::{Arrival, Sent};
 record! {
     /// What a step leads to, the row apart.
     pub struct Verdict {
+        /// Nothing comes of the arrival.
+        pub is_vain: Bit,
         /// Another step follows, for the next message.
         pub continues: Bit,
         /// The message is over.
@@ -125,6 +127,8 @@ impl Logic for Judge {
             & !(self.kind.val().acknowledges & (self.measures.val().ahead == self.measures.val().left)))
             | (self.standing.val().is_flushed & self.is_left.val());
 
+        self.verdict.next.is_vain =
+            !self.follows.val() & !self.moves.val() & !self.retires.val() & !self.rewinds.val();
         self.verdict.next.continues = self.continues.val();
         self.verdict.next.retires = self.retires.val();
         self.verdict.next.completes = self.retires.val()

@@ -11,6 +11,8 @@ use crate::transport::records::{Arrival, Occasion};
 record! {
     /// What an arrival is; nothing of all this, and it is thrown away.
     pub struct Kind {
+        /// It came from the peer.
+        pub is_packet: Bit,
         /// Any of the next five, which answer.
         pub answers: Bit,
         /// All up to its PSN has arrived.
@@ -45,8 +47,9 @@ record! {
 block! {
     /// Sorts arrivals by op-code, syndrome and occasion. Logic only.
     ///
-    /// Acknowledgements with a reserved syndrome, those of atomics with another than a positive one, and op-codes that answer
-    /// nothing are nothing.
+    /// Acknowledgements with a reserved syndrome, data and values whose header has another than a positive one, and op-codes
+    /// that answer nothing are nothing: a peer that refuses says so with an acknowledgement. The middle packets of data
+    /// have no such header.
     ///
     /// - **Ports** `arrival`; `kind`: what it is.
     /// - **Latency** 0 cycles. **Reset** none.
@@ -106,15 +109,16 @@ impl Logic for Sort {
             & (self.meaning.val() == self.nak.val())
             & (self.code.val() < self.codes.val());
         self.is_value.next = (self.arrival.val().op == self.atomic.val()) & self.is_positive.val();
-        self.is_first.next = (self.arrival.val().op == self.first.val())
-            | (self.arrival.val().op == self.only.val())
-            | self.is_value.val();
-        self.is_final.next = (self.arrival.val().op == self.last.val())
-            | (self.arrival.val().op == self.only.val())
-            | self.is_value.val();
+        self.is_first.next = self.is_value.val()
+            | (self.is_positive.val()
+                & ((self.arrival.val().op == self.first.val()) | (self.arrival.val().op == self.only.val())));
+        self.is_final.next = self.is_value.val()
+            | (self.is_positive.val()
+                & ((self.arrival.val().op == self.last.val()) | (self.arrival.val().op == self.only.val())));
         self.brings.next = self.is_packet.val()
             & (self.is_first.val() | (self.arrival.val().op == self.middle.val()) | self.is_final.val());
 
+        self.kind.next.is_packet = self.is_packet.val();
         self.kind.next.acknowledges = self.is_acknowledgement.val() & self.is_positive.val();
         self.kind.next.repeats = self.is_refusal.val() & (self.code.val() == self.sequence.val());
         self.kind.next.refuses = self.is_refusal.val() & (self.code.val() != self.sequence.val());

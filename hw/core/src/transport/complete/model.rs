@@ -3,6 +3,7 @@
 mod course;
 
 use rust_hdl::prelude::Bits;
+use stroma_abi::Field;
 use stroma_abi::desc::WorkOp;
 
 use course::Course;
@@ -19,8 +20,12 @@ pub struct Outcome {
     pub rewind: Option<Rewind>,
     /// Set the timer.
     pub alarm: Option<Alarm>,
-    /// An answer was overdue.
-    pub is_late: bool,
+    /// An answer of which nothing comes.
+    pub is_stale: bool,
+    /// An answer for a queue pair that has failed.
+    pub is_unwanted: bool,
+    /// The counter that counts it.
+    pub counted: Option<Field>,
 }
 
 /// What is known of one queue pair.
@@ -97,7 +102,7 @@ impl Row {
             occasion if occasion == Occasion::Timeout as u64 => course.expire(),
             occasion if occasion == Occasion::Flush as u64 => course.flush(),
             occasion if occasion == Occasion::Failure as u64 => course.break_off(),
-            _ => course.answer(),
+            _ => return course.answer(),
         }
         course.finish()
     }

@@ -6,15 +6,19 @@ mod make;
 use std::collections::VecDeque;
 
 use rust_hdl::prelude::Bits;
+use stroma_abi::desc::Statistics;
+use stroma_abi::desc::statistics::REQUESTER_COUNTERS;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId};
 
 use bed::Bed;
 
 use super::model::Row;
+use super::step::FIRST;
 use crate::host::work::QpChange;
 use crate::pack::Packed;
 use crate::testing::{collect, push, read, verilated};
 use crate::transport::records::{Alarm, Arrival, Errand, OUTSTANDING_LOG, Rewind, Sent, SentRow};
+use crate::transport::statistics::counter;
 
 /// log2 of the queue pairs.
 pub(super) const QPS: usize = 3;
@@ -46,6 +50,9 @@ pub(super) struct Given {
     pub(super) rewinds: Vec<(u64, Rewind)>,
     pub(super) alarms: Vec<(u64, Alarm)>,
     pub(super) timeouts: Vec<u64>,
+    /// Answers of which nothing came, and those for queue pairs that have failed.
+    pub(super) stale: usize,
+    pub(super) unwanted: usize,
 }
 
 pub(super) struct Rig {
@@ -70,7 +77,11 @@ pub(super) struct Rig {
     awaited_errands: VecDeque<Errand>,
     awaited_rewinds: VecDeque<Rewind>,
     awaited_alarms: VecDeque<Alarm>,
+    /// Queue pairs of which something counts, and its place.
+    awaited_counts: VecDeque<(usize, usize)>,
     late: usize,
+    stale: usize,
+    unwanted: usize,
 }
 
 impl Default for Rig {
@@ -99,7 +110,10 @@ impl Default for Rig {
             awaited_errands: VecDeque::new(),
             awaited_rewinds: VecDeque::new(),
             awaited_alarms: VecDeque::new(),
+            awaited_counts: VecDeque::new(),
             late: 0,
+            stale: 0,
+            unwanted: 0,
         };
         rig.reset();
         rig
@@ -124,7 +138,8 @@ impl Rig {
         self.awaited_errands.clear();
         self.awaited_rewinds.clear();
         self.awaited_alarms.clear();
-        self.late = 0;
+        (self.late, self.stale, self.unwanted) = (0, 0, 0);
+        self.awaited_counts.clear();
         for qpn in 0..PAIRS {
             self.begin(qpn, 0);
         }
@@ -187,7 +202,7 @@ impl Rig {
 
     /// Queues a change.
     pub(super) fn tell(&mut self, qpn: usize, resets: bool) {
-        let change = QpChange { qpn: (qpn as u64).into(), resets, stops: !resets, ends: false };
+        let change = QpChange { qpn: (qpn as u64).into(), resets, stops: !resets, ..QpChange::default() };
         push(&mut self.bench, self.change, &[change]);
         self.changes.push_back(change);
     }
@@ -207,7 +222,12 @@ impl Rig {
             self.awaited_errands.extend(outcome.errands);
             self.awaited_rewinds.extend(outcome.rewind);
             self.awaited_alarms.extend(outcome.alarm);
-            self.late += usize::from(outcome.is_late);
+            self.stale += usize::from(outcome.is_stale);
+            self.unwanted += usize::from(outcome.is_unwanted);
+            if let Some(field) = outcome.counted {
+                self.awaited_counts.push_back((qpn, counter(field) - FIRST));
+                self.late += usize::from(field == Statistics::LOCAL_ACK_TIMEOUT_ERR);
+            }
         }
         if after[1] > before[1] {
             let change = self.changes.pop_front().expect("a change was queued");
@@ -235,6 +255,14 @@ impl Rig {
             // The port is read behind the clock's edge.
             self.given.timeouts.push(cycle + 1);
         }
+        self.given.stale += usize::from(read::<bool>(&self.bench, "stale"));
+        self.given.unwanted += usize::from(read::<bool>(&self.bench, "unwanted"));
+        let tally = read::<Bits<REQUESTER_COUNTERS>>(&self.bench, "tally").index();
+        if tally > 0 {
+            let qpn = read::<Bits<QPS>>(&self.bench, "tally_index").index();
+            let (expected, place) = self.awaited_counts.pop_front().expect("something counts");
+            assert_eq!((qpn, tally), (expected, 1 << place), "what counts");
+        }
     }
 
     pub(super) fn run(&mut self, cycles: u64) {
@@ -253,14 +281,18 @@ impl Rig {
         assert!(self.awaited_rewinds.is_empty(), "{:?} are missing", self.awaited_rewinds);
         assert!(self.awaited_alarms.is_empty(), "{:?} are missing", self.awaited_alarms);
         assert_eq!(self.given.timeouts.len(), self.late, "timeouts");
+        let thrown = (self.given.stale, self.given.unwanted);
+        assert_eq!(thrown, (self.stale, self.unwanted), "answers of which nothing came");
+        assert!(self.awaited_counts.is_empty(), "{:?} do not count", self.awaited_counts);
     }
 
     /// Lets an arrival pass, and gives what came of it.
     pub(super) fn outcome(&mut self, arrival: &Arrival) -> Given {
         self.given = Given::default();
-        self.late = 0;
+        (self.late, self.stale, self.unwanted) = (0, 0, 0);
         self.arrive(arrival);
         self.settle();
+        (self.late, self.stale, self.unwanted) = (0, 0, 0);
         std::mem::take(&mut self.given)
     }
 

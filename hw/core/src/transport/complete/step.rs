@@ -1,6 +1,8 @@
 //! A step as a whole.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::Statistics;
+use stroma_abi::desc::statistics::REQUESTER_COUNTERS;
 
 use super::judge::{Judge, Verdict};
 use super::kind::Kind;
@@ -8,13 +10,18 @@ use super::measure::Measures;
 use super::rows::Answered;
 use super::stand::Stand;
 use super::tell::Tell;
+use crate::constant::number;
 use crate::transport::records::{Alarm, Arrival, Errand, Rewind, Sent};
+use crate::transport::statistics::counter;
+
+/// Place of the first counter here among all: that of answers that are overdue.
+pub(super) const FIRST: usize = counter(Statistics::LOCAL_ACK_TIMEOUT_ERR);
 
 block! {
     /// How an arrival stands to a message, what comes of it, and who is told. Logic only.
     ///
-    /// - **Ports** `kind`, `arrival`, `row`, `outstanding`, `entry`, `measures`, `follows`: as in [`Stand`] and [`Judge`]; `is_late`: the
-    ///   message's answer is overdue; the rest as in [`Judge`] and [`Tell`].
+    /// - **Ports** `kind`, `arrival`, `row`, `outstanding`, `entry`, `measures`, `follows`: as in [`Stand`] and [`Judge`]; `counts`: a
+    ///   bit for each of the abi's counters of requesters; the rest as in [`Judge`] and [`Tell`].
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Step {
         pub kind: Signal<In, Kind>,
@@ -24,7 +31,7 @@ block! {
         pub entry: Signal<In, Sent>,
         pub measures: Signal<In, Measures>,
         pub follows: Signal<In, Bit>,
-        pub is_late: Signal<Out, Bit>,
+        pub counts: Signal<Out, Bits<REQUESTER_COUNTERS>>,
         pub verdict: Signal<Out, Verdict>,
         pub after: Signal<Out, Answered>,
         pub errand: Signal<Out, Errand>,
@@ -33,6 +40,11 @@ block! {
         stand: Stand,
         judge: Judge,
         tell: Tell,
+        sum: Signal<Local, Bits<REQUESTER_COUNTERS>>,
+        late_at: Constant<Bits<2>> = number(counter(Statistics::LOCAL_ACK_TIMEOUT_ERR) - FIRST),
+        wanted_at: Constant<Bits<2>> = number(counter(Statistics::PACKET_SEQ_ERR) - FIRST),
+        missing_at: Constant<Bits<2>> = number(counter(Statistics::IMPLIED_NAK_SEQ_ERR) - FIRST),
+        deferred_at: Constant<Bits<2>> = number(counter(Statistics::RNR_NAK_RETRY_ERR) - FIRST),
     }
 }
 
@@ -45,7 +57,16 @@ impl Logic for Step {
         self.stand.outstanding.next = self.outstanding.val();
         self.stand.entry.next = self.entry.val();
         self.stand.measures.next = self.measures.val();
-        self.is_late.next = self.stand.standing.val().is_late;
+        self.sum.next = 0.into();
+        self.sum.next =
+            self.sum.val().replace_bit(self.late_at.val().index(), self.stand.standing.val().is_late);
+        self.sum.next =
+            self.sum.val().replace_bit(self.wanted_at.val().index(), self.stand.standing.val().is_wanted);
+        self.sum.next =
+            self.sum.val().replace_bit(self.missing_at.val().index(), self.stand.standing.val().is_missing);
+        self.sum.next =
+            self.sum.val().replace_bit(self.deferred_at.val().index(), self.stand.standing.val().is_deferred);
+        self.counts.next = self.sum.val();
 
         self.judge.standing.next = self.stand.standing.val();
         self.judge.kind.next = self.kind.val();

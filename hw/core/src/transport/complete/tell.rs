@@ -39,6 +39,9 @@ impl Logic for Tell {
     #[hdl_gen]
     fn update(&mut self) {
         self.errand.next.ends = !self.verdict.val().continues;
+        // A frame that has departed comes like an answer, but nobody sent one.
+        self.errand.next.is_awaited =
+            self.kind.val().is_packet & !self.arrival.val().raw & !self.verdict.val().is_vain;
         self.errand.next.colour = self.arrival.val().colour;
         self.errand.next.qpn = self.arrival.val().qpn;
         self.errand.next.pd = self.arrival.val().pd;

@@ -122,6 +122,7 @@ impl Logic for Ask {
         self.cut.sink.payload.next.tag = 0.into();
         self.cut.sink.payload.next.key = self.step.val().key;
         self.cut.sink.payload.next.pd = self.step.val().pd;
+        self.cut.sink.payload.next.qpn = self.step.val().qpn;
         self.cut.sink.payload.next.va = self.step.val().address;
         self.cut.sink.payload.next.len = self.step.val().bytes;
         self.cut.sink.payload.next.need = self.step.val().need;

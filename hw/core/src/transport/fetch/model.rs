@@ -48,6 +48,7 @@ pub(super) fn question(step: &TxStep) -> Option<XlatRequest> {
         tag: 0.into(),
         key: step.key,
         pd: step.pd,
+        qpn: step.qpn,
         va: step.address,
         len: step.bytes,
         need: step.need,

@@ -1,24 +1,35 @@
 //! What the judges of an arrival have to know of it.
 
 use rust_hdl::prelude::*;
+use stroma_abi::wire::opcode::RC_ACKNOWLEDGE;
 
 use crate::constant::number;
 use crate::head::Head;
 use crate::transport::records::{Arrival, Nudge, Occasion, PeerRow};
+use crate::transport::sequence::reply::POSITIVE;
+
+/// Bits of an AETH below its syndrome.
+const SYNDROME_AT: usize = 24;
 
 block! {
     /// Puts an arrival together. Combinational.
     ///
-    /// - **Ports** `head`, `nudge`: the packet, or, with `is_nudge`, the nudge; `row`: of its queue pair; `colour`: in which the row
+    /// A frame that has departed becomes an acknowledgement: nobody will say more of it.
+    ///
+    /// - **Ports** `head`, `nudge`: the packet, or, with `is_nudge`, the nudge; `qpn`, `row`: its queue pair; `colour`: in which the row
     ///   was read. `arrival`: all of it that counts; zero where it says nothing.
     pub struct Describe {
         pub head: Signal<In, Head>,
         pub nudge: Signal<In, Nudge>,
         pub is_nudge: Signal<In, Bit>,
+        pub qpn: Signal<In, Bits<24>>,
         pub row: Signal<In, PeerRow>,
         pub colour: Signal<In, Bit>,
         pub arrival: Signal<Out, Arrival>,
         packet: Constant<Bits<3>> = number(Occasion::Packet as u8),
+        departed: Constant<Bits<3>> = number(Occasion::Departed as u8),
+        acknowledge: Constant<Bits<8>> = number(RC_ACKNOWLEDGE.code),
+        positive: Constant<Bits<32>> = number(u64::from(POSITIVE.encode()) << SYNDROME_AT),
     }
 }
 
@@ -39,12 +50,13 @@ impl Logic for Describe {
         self.arrival.next.has_srq = self.row.val().has_srq;
         self.arrival.next.srq = self.row.val().srq;
         self.arrival.next.colour = self.colour.val();
+        self.arrival.next.qpn = self.qpn.val();
         if self.is_nudge.val() {
             self.arrival.next.occasion = self.nudge.val().occasion;
-            self.arrival.next.qpn = self.nudge.val().qpn;
             self.arrival.next.slot = self.nudge.val().slot;
             self.arrival.next.status = self.nudge.val().status;
             self.arrival.next.vendor = self.nudge.val().vendor;
+            self.arrival.next.raw = false;
             self.arrival.next.op = 0.into();
             self.arrival.next.ackreq = false;
             self.arrival.next.solicited = false;
@@ -57,12 +69,19 @@ impl Logic for Describe {
             self.arrival.next.len = 0.into();
             self.arrival.next.aeth = 0.into();
             self.arrival.next.payload_len = 0.into();
+            if self.nudge.val().occasion == self.departed.val() {
+                self.arrival.next.occasion = self.packet.val();
+                self.arrival.next.raw = true;
+                self.arrival.next.op = self.acknowledge.val();
+                self.arrival.next.psn = self.nudge.val().psn;
+                self.arrival.next.aeth = self.positive.val();
+            }
         } else {
             self.arrival.next.occasion = self.packet.val();
-            self.arrival.next.qpn = self.head.val().dqpn;
             self.arrival.next.slot = 0.into();
             self.arrival.next.status = 0.into();
             self.arrival.next.vendor = 0.into();
+            self.arrival.next.raw = self.head.val().raw;
             self.arrival.next.op = self.head.val().op;
             self.arrival.next.ackreq = self.head.val().ackreq;
             self.arrival.next.solicited = self.head.val().solicited;

@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
-use stroma_abi::wire::{Role, Transport};
+use stroma_abi::wire::{Mac, Role, Transport};
 
 use crate::constant::number;
 use crate::head::Head;
@@ -13,7 +13,7 @@ use crate::tx::transport::opcodes;
 record! {
     /// What becomes of a packet or a nudge; with none of the first two it goes no further.
     pub struct Judgement {
-        /// A request of the peer, or the recall of a receive.
+        /// A request of the peer, a whole frame, the recall of a receive, or the end of a key.
         pub is_request: Bit,
         /// An answer of the peer, or another nudge.
         pub is_response: Bit,
@@ -35,16 +35,21 @@ block! {
     /// Holds a packet, or a nudge, against the row of the queue pair it names. Combinational.
     ///
     /// - **Ports** `head`: the packet; `nudge`, with `is_nudge`: the nudge instead; `row`: of its queue pair; `address`: the
-    ///   one of the port's addresses that the row names; `pause`: nothing is for this card. `judgement`: for whom it is.
+    ///   one of the port's addresses that the row names; `mac`: the port's; `pause`: nothing is for this card. `judgement`: for
+    ///   whom it is.
     pub struct Judge {
         pub head: Signal<In, Head>,
         pub nudge: Signal<In, Nudge>,
         pub is_nudge: Signal<In, Bit>,
         pub row: Signal<In, PeerRow>,
         pub address: Signal<In, Bits<128>>,
+        pub mac: Signal<In, Bits<48>>,
         pub pause: Signal<In, Bit>,
         pub judgement: Signal<Out, Judgement>,
+        is_known: Signal<Local, Bit>,
         is_reliable: Signal<Local, Bit>,
+        is_here: Signal<Local, Bit>,
+        is_raw: Signal<Local, Bit>,
         is_mine: Signal<Local, Bit>,
         is_partition: Signal<Local, Bit>,
         takes_requests: Signal<Local, Bit>,
@@ -52,13 +57,21 @@ block! {
         takes_nudges: Signal<Local, Bit>,
         is_recall: Signal<Local, Bit>,
         recalls: Signal<Local, Bit>,
+        is_departure: Signal<Local, Bit>,
+        frame: Signal<Local, Bit>,
+        is_parted: Signal<Local, Bit>,
+        parts: Signal<Local, Bit>,
         keys_differ: Signal<Local, Bits<16>>,
         key_of_either: Signal<Local, Bits<16>>,
         ecn: Signal<Local, Bits<2>>,
         request: Signal<Local, Bit>,
         response: Signal<Local, Bit>,
         recall: Constant<Bits<3>> = number(Occasion::Recall as u8),
+        departed: Constant<Bits<3>> = number(Occasion::Departed as u8),
+        parted: Constant<Bits<3>> = number(Occasion::Parted as u8),
         reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u8),
+        group_at: Constant<Bits<6>> = number(Mac::GROUP_BIT),
+        raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u8),
         /// The top bit of a `P_Key`: a full member.
         full_member_at: Constant<Bits<4>> = number(15),
         requests: Constant<Bits<256>> =
@@ -79,6 +92,13 @@ block! {
             QueuePairState::SendError,
             QueuePairState::Error,
         ]),
+        /// Keys end for what was received before an error, too.
+        parted_states: Constant<Bits<8>> = states(&[
+            QueuePairState::ReadyToReceive,
+            QueuePairState::ReadyToSend,
+            QueuePairState::Drained,
+            QueuePairState::Error,
+        ]),
         /// Receives come back when nothing is received any more.
         recall_state: Constant<Bits<3>> = number(QueuePairState::Error as u8),
     }
@@ -87,10 +107,16 @@ block! {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        self.is_reliable.next =
-            !self.pause.val() & self.row.val().exists & (self.row.val().kind == self.reliable.val());
+        self.is_known.next = !self.pause.val() & self.row.val().exists;
+        self.is_reliable.next = self.is_known.val() & (self.row.val().kind == self.reliable.val());
+        self.is_raw.next = self.is_known.val() & (self.row.val().kind == self.raw.val());
+        // A switch that does not know a station yet sends its frames everywhere.
+        self.is_here.next = (self.head.val().dmac == self.mac.val())
+            | self.head.val().dmac.get_bit(self.group_at.val().index());
         self.is_mine.next = self.is_reliable.val()
             & !self.is_nudge.val()
+            & !self.head.val().raw
+            & self.is_here.val()
             & (self.head.val().src_ip == self.row.val().peer_ip)
             & (self.head.val().dst_ip == self.address.val());
         // The same partition, and not two limited members, who may not talk to each other.
@@ -101,15 +127,25 @@ impl Logic for Judge {
 
         self.takes_requests.next = self.request_states.val().get_bit(self.row.val().state.index());
         self.takes_responses.next = self.response_states.val().get_bit(self.row.val().state.index());
-        self.takes_nudges.next = self.row.val().exists
-            & !self.pause.val()
+        // Only what a raw queue pair has sent departs.
+        self.is_departure.next = self.nudge.val().occasion == self.departed.val();
+        self.takes_nudges.next = self.is_known.val()
+            & (self.is_raw.val() | !self.is_departure.val())
             & self.nudge_states.val().get_bit(self.row.val().state.index());
 
         self.is_recall.next = self.nudge.val().occasion == self.recall.val();
         self.recalls.next = self.is_nudge.val()
             & self.is_recall.val()
-            & self.is_reliable.val()
+            & (self.is_reliable.val() | self.is_raw.val())
             & (self.row.val().state == self.recall_state.val());
+        self.frame.next =
+            self.is_raw.val() & !self.is_nudge.val() & self.head.val().raw & self.takes_requests.val();
+
+        self.is_parted.next = self.nudge.val().occasion == self.parted.val();
+        self.parts.next = self.is_nudge.val()
+            & self.is_parted.val()
+            & self.is_reliable.val()
+            & self.parted_states.val().get_bit(self.row.val().state.index());
 
         self.request.next = self.is_mine.val()
             & self.is_partition.val()
@@ -120,9 +156,10 @@ impl Logic for Judge {
             & self.takes_responses.val()
             & self.responses.val().get_bit(self.head.val().op.index());
         self.ecn.next = bit_cast::<2, 8>(self.head.val().tclass);
-        self.judgement.next.is_request = self.request.val() | self.recalls.val();
-        self.judgement.next.is_response =
-            self.response.val() | (self.is_nudge.val() & !self.is_recall.val() & self.takes_nudges.val());
+        self.judgement.next.is_request =
+            self.request.val() | self.frame.val() | self.recalls.val() | self.parts.val();
+        self.judgement.next.is_response = self.response.val()
+            | (self.is_nudge.val() & !self.is_recall.val() & !self.is_parted.val() & self.takes_nudges.val());
         self.judgement.next.is_notification =
             self.is_mine.val() & self.notifications.val().get_bit(self.head.val().op.index());
         // Both ECN bits: a router on the way was congested.
@@ -130,6 +167,7 @@ impl Logic for Judge {
         self.judgement.next.throws = !self.is_nudge.val()
             & !self.request.val()
             & !self.response.val()
+            & !self.frame.val()
             & self.head.val().payload_len.any();
     }
 }

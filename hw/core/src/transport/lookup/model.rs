@@ -3,10 +3,22 @@
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
-use stroma_abi::wire::{Opcode, Role, Transport};
+use stroma_abi::value::Value;
+use stroma_abi::wire::opcode::RC_ACKNOWLEDGE;
+use stroma_abi::wire::{Mac, Opcode, Role, Transport};
 
 use crate::head::Head;
 use crate::transport::records::{Arrival, Nudge, Occasion, Order, PeerRow};
+use crate::transport::sequence::reply::POSITIVE;
+
+/// Who the port is to a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Port {
+    /// The MAC address.
+    pub mac: Bits<48>,
+    /// The one of its addresses that the queue pair has.
+    pub address: Bits<128>,
+}
 
 /// What comes of a packet or a nudge.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +33,8 @@ pub struct Outcome {
     pub notice: Option<Bits<24>>,
     /// A packet for nobody.
     pub dropped: bool,
+    /// A raw frame for nobody.
+    pub raw_dropped: bool,
     /// A congestion notification.
     pub notified: bool,
 }
@@ -57,18 +71,24 @@ fn of_row(row: &PeerRow, colour: bool) -> Arrival {
 /// A nudge, under the row of its queue pair.
 #[must_use]
 pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome {
-    use QueuePairState::{Drained, Error, ReadyToSend, SendError};
+    use QueuePairState::{Drained, Error, ReadyToReceive, ReadyToSend, SendError};
     let is_recall = small(nudge.occasion) == Occasion::Recall as u64;
+    let is_departure = small(nudge.occasion) == Occasion::Departed as u64;
+    let is_raw = small(row.kind) == QueuePairKind::Raw as u64;
     let is_reliable = small(row.kind) == QueuePairKind::Reliable as u64;
+    let is_parted = small(nudge.occasion) == Occasion::Parted as u64;
+    let is_request = is_recall || is_parted;
     let passes = match state(row) {
-        Some(Error) => !is_recall || is_reliable,
-        Some(ReadyToSend | Drained | SendError) => !is_recall,
+        Some(Error) => !is_request || is_reliable || (is_recall && is_raw),
+        Some(ReadyToSend | Drained) => !is_request || (is_parted && is_reliable),
+        Some(SendError) => !is_request,
+        Some(ReadyToReceive) => is_parted && is_reliable,
         _ => false,
     };
-    if pause || !row.exists || !passes {
+    if pause || !row.exists || !passes || (is_departure && !is_raw) {
         return Outcome::default();
     }
-    let arrival = Arrival {
+    let mut arrival = Arrival {
         occasion: nudge.occasion,
         qpn: nudge.qpn,
         slot: nudge.slot,
@@ -76,39 +96,41 @@ pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome
         vendor: nudge.vendor,
         ..of_row(row, colour)
     };
+    if is_departure {
+        (arrival.occasion, arrival.raw) = ((Occasion::Packet as u64).into(), true);
+        (arrival.op, arrival.psn) = (u64::from(RC_ACKNOWLEDGE.code).into(), nudge.psn);
+        arrival.aeth = (u64::from(POSITIVE.encode()) << 24).into();
+    }
     Outcome {
-        request: is_recall.then_some(arrival),
-        response: (!is_recall).then_some(arrival),
-        order: Some(Order { is_request: is_recall, colour, ..Order::default() }),
+        request: is_request.then_some(arrival),
+        response: (!is_request).then_some(arrival),
+        order: Some(Order { is_request, colour, ..Order::default() }),
         ..Outcome::default()
     }
 }
 
-/// A packet, under the row of its queue pair, whose address here is `address`.
+/// A raw frame, under the row of the raw queue pair, whose number is `qpn`.
 #[must_use]
-pub fn packet(head: &Head, row: &PeerRow, address: Bits<128>, pause: bool, colour: bool) -> Outcome {
+pub fn frame(head: &Head, qpn: u64, row: &PeerRow, pause: bool, colour: bool) -> Outcome {
     use QueuePairState::{Drained, ReadyToReceive, ReadyToSend};
-    let order = Order { is_request: false, drops: true, payload_len: head.payload_len, colour };
-    let thrown = (small(head.payload_len) > 0).then_some(order);
-    let nobody = Outcome { dropped: true, order: thrown, ..Outcome::default() };
+    let is_raw = row.exists && small(row.kind) == QueuePairKind::Raw as u64;
+    let takes = matches!(state(row), Some(ReadyToReceive | ReadyToSend | Drained));
+    if pause || !is_raw || !takes {
+        let order = Order { is_request: false, drops: true, payload_len: head.payload_len, colour };
+        let order = (small(head.payload_len) > 0).then_some(order);
+        return Outcome { raw_dropped: true, order, ..Outcome::default() };
+    }
+    let order = Order { is_request: true, drops: false, payload_len: head.payload_len, colour };
+    let request = Arrival { qpn: qpn.into(), ..described(head, row, colour) };
+    Outcome { request: Some(request), order: Some(order), ..Outcome::default() }
+}
 
-    let is_reliable = small(row.kind) == QueuePairKind::Reliable as u64;
-    let is_mine = row.exists && is_reliable && head.src_ip == row.peer_ip && head.dst_ip == address;
-    let Some(op) = u8::try_from(small(head.op)).ok().and_then(Opcode::lookup) else { return nobody };
-    if pause || !is_mine {
-        return nobody;
-    }
-    if op.transport == Transport::Cnp {
-        return Outcome { dropped: false, notified: true, ..nobody };
-    }
-    let (theirs, ours) = (small(head.pkey), small(row.p_key));
-    let full = 1 << 15;
-    if op.transport != Transport::Rc || theirs | full != ours | full || (theirs | ours) & full == 0 {
-        return nobody;
-    }
-    let arrival = Arrival {
+/// What is known of a packet.
+fn described(head: &Head, row: &PeerRow, colour: bool) -> Arrival {
+    Arrival {
         occasion: (Occasion::Packet as u64).into(),
         qpn: head.dqpn,
+        raw: head.raw,
         op: head.op,
         ackreq: head.ackreq,
         solicited: head.solicited,
@@ -122,7 +144,34 @@ pub fn packet(head: &Head, row: &PeerRow, address: Bits<128>, pause: bool, colou
         aeth: head.aeth,
         payload_len: head.payload_len,
         ..of_row(row, colour)
-    };
+    }
+}
+
+/// A RoCE packet, under the row of its queue pair.
+#[must_use]
+pub fn packet(head: &Head, row: &PeerRow, port: Port, pause: bool, colour: bool) -> Outcome {
+    use QueuePairState::{Drained, ReadyToReceive, ReadyToSend};
+    let order = Order { is_request: false, drops: true, payload_len: head.payload_len, colour };
+    let thrown = (small(head.payload_len) > 0).then_some(order);
+    let nobody = Outcome { dropped: true, order: thrown, ..Outcome::default() };
+
+    let is_reliable = small(row.kind) == QueuePairKind::Reliable as u64;
+    let is_here = head.dmac == port.mac || Mac::from_bits(small(head.dmac).into()).is_group();
+    let is_peer = head.src_ip == row.peer_ip && head.dst_ip == port.address;
+    let is_mine = row.exists && is_reliable && is_here && is_peer;
+    let Some(op) = u8::try_from(small(head.op)).ok().and_then(Opcode::lookup) else { return nobody };
+    if pause || !is_mine {
+        return nobody;
+    }
+    if op.transport == Transport::Cnp {
+        return Outcome { dropped: false, notified: true, ..nobody };
+    }
+    let (theirs, ours) = (small(head.pkey), small(row.p_key));
+    let full = 1 << 15;
+    if op.transport != Transport::Rc || theirs | full != ours | full || (theirs | ours) & full == 0 {
+        return nobody;
+    }
+    let arrival = described(head, row, colour);
     let is_request = op.role == Role::Request;
     let order = Some(Order { is_request, drops: false, ..order });
     match state(row) {

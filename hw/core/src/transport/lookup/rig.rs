@@ -9,7 +9,7 @@ use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use bed::{Bed, QPS};
 
-use super::model::{Outcome, nudge, packet};
+use super::model::{Outcome, Port, frame, nudge, packet};
 use crate::head::Head;
 use crate::pack::Packed;
 use crate::testing::{collect, push, read, verilated};
@@ -21,6 +21,8 @@ pub(super) const ROWS: usize = 1 << QPS;
 pub(super) const ADDRESSES: usize = 16;
 /// Notices that wait; one more is forgotten.
 pub(super) const NOTICES: usize = 8;
+/// The port's.
+pub(super) const MAC: u64 = 0x02a5_5ac3_3c96;
 /// Cycles after which the lookup counts as stuck.
 const LIMIT: u64 = 100_000;
 
@@ -29,6 +31,7 @@ const LIMIT: u64 = 100_000;
 struct Reading {
     colour: bool,
     pause: bool,
+    raw: u64,
 }
 
 pub(super) struct Rig {
@@ -47,7 +50,9 @@ pub(super) struct Rig {
     under: Option<Reading>,
     pub(super) colour: bool,
     pub(super) pause: bool,
-    /// One in so many cycles `colour` and `pause` turn; 0: never.
+    /// Whose raw frames are.
+    pub(super) raw: u64,
+    /// One in so many cycles `colour` turns, and `pause` and `raw` do; 0: never.
     pub(super) turns: (u64, u64),
     /// Cycles in which `pending` was high.
     pub(super) pending: u64,
@@ -74,6 +79,7 @@ impl Rig {
             under: None,
             colour: false,
             pause: false,
+            raw: 0,
             turns: (0, 0),
             pending: 0,
             rng: SplitMix64::new(7),
@@ -98,6 +104,7 @@ impl Rig {
             self.bench.run(1);
         }
         self.set("place", &false);
+        self.set("mac", &Bits::<48>::from(MAC));
     }
 
     fn set<T: Packed>(&mut self, port: &str, value: &T) {
@@ -123,9 +130,13 @@ impl Rig {
     fn act(&mut self, is_packet: bool, under: Reading) -> Outcome {
         if is_packet {
             let head = self.heads.pop_front().expect("only what was sent moves");
+            if head.raw {
+                let row = self.row(under.raw.into());
+                return frame(&head, under.raw, &row, under.pause, under.colour);
+            }
             let row = self.row(head.dqpn);
             let address = self.addresses[row.source_address.index()];
-            packet(&head, &row, address, under.pause, under.colour)
+            packet(&head, &row, Port { mac: MAC.into(), address }, under.pause, under.colour)
         } else {
             let sent = self.nudges.pop_front().expect("only what was sent moves");
             nudge(&sent, &self.row(sent.qpn), under.pause, under.colour)
@@ -137,9 +148,13 @@ impl Rig {
         let mut turn = |share| share != 0 && self.rng.below(share) == 0;
         self.colour ^= turn(self.turns.0);
         self.pause ^= turn(self.turns.1);
-        let reading = Reading { colour: self.colour, pause: self.pause };
+        if turn(self.turns.1) {
+            self.raw = self.rng.below(ROWS as u64 + 2);
+        }
+        let reading = Reading { colour: self.colour, pause: self.pause, raw: self.raw };
         self.set("colour", &reading.colour);
         self.set("pause", &reading.pause);
+        self.set("raw_queue_pair", &Bits::<24>::from(reading.raw));
         self.bench.model_mut().eval();
         let is_pending = self.under.is_some_and(|under| under.colour != reading.colour);
         assert_eq!(read::<bool>(&self.bench, "pending"), is_pending, "pending");
@@ -157,6 +172,7 @@ impl Rig {
                 let outcome = self.act(is_packet, under);
                 expected = outcome.order.map(|_| under.colour);
                 assert_eq!(read::<bool>(&self.bench, "dropped"), outcome.dropped, "dropped");
+                assert_eq!(read::<bool>(&self.bench, "raw_dropped"), outcome.raw_dropped, "raw_dropped");
                 assert_eq!(read::<bool>(&self.bench, "cnp_received"), outcome.notified, "cnp_received");
                 self.outcomes.push((is_packet, outcome));
             }

@@ -12,7 +12,7 @@ use super::Lookup;
 use super::describe::Describe;
 use super::judge::Judge;
 use super::model::Outcome;
-use super::rig::{ADDRESSES, ROWS, Rig};
+use super::rig::{ADDRESSES, MAC, ROWS, Rig};
 use crate::head::Head;
 use crate::testing::{noise, noises, stalls_of};
 use crate::transport::records::{Nudge, Occasion, PeerRow};
@@ -27,19 +27,27 @@ fn small(rng: &mut SplitMix64, below: usize) -> usize {
     usize::try_from(rng.below(below as u64)).expect("small")
 }
 
-/// Rows of reliable connections in every state, a few of them not what they seem.
+/// Rows of reliable connections in every state and of raw queue pairs, a few of them not what they seem.
 fn rows(rng: &mut SplitMix64) -> Vec<PeerRow> {
     let row = |at: usize| {
         let mut row: PeerRow = noise(rng);
         row.exists = at != 5;
-        row.kind = (if at == 6 { QueuePairKind::Unreliable } else { QueuePairKind::Reliable } as u64).into();
+        let kind = match at {
+            6 => QueuePairKind::Unreliable,
+            4 | 7 => QueuePairKind::Raw,
+            _ => QueuePairKind::Reliable,
+        };
+        row.kind = (kind as u64).into();
         let states = [
             QueuePairState::ReadyToSend,
             QueuePairState::ReadyToReceive,
             QueuePairState::Drained,
             QueuePairState::Error,
         ];
-        let state = states.get(at).map_or(rng.below(7), |state| *state as u64);
+        let mut state = states.get(at).map_or(rng.below(7), |state| *state as u64);
+        if kind == QueuePairKind::Raw {
+            state = states[small(rng, states.len())] as u64;
+        }
         row.state = state.into();
         row
     };
@@ -54,6 +62,8 @@ fn rig(seed: u64) -> Rig {
 fn good(rig: &Rig, rng: &mut SplitMix64, at: usize) -> Head {
     let row = rig.rows[at];
     Head {
+        raw: false,
+        dmac: MAC.into(),
         dqpn: (at as u64).into(),
         src_ip: row.peer_ip,
         dst_ip: rig.addresses[row.source_address.index()],
@@ -73,8 +83,10 @@ fn head(rig: &Rig, rng: &mut SplitMix64) -> Head {
         2 => head.pkey = flip(head.pkey, rng.below(16)),
         3 => head.dqpn = flip(head.dqpn, rng.below(24)),
         4 => head.op = noise(rng),
-        5..8 => head.op = u64::from(opcode::CNP.code).into(),
-        8..12 => head.op = rng.below(0x15).into(),
+        5 => head.dmac = flip(head.dmac, rng.below(48)),
+        6..8 => head.op = u64::from(opcode::CNP.code).into(),
+        8..11 => head.op = rng.below(0x15).into(),
+        11..14 => head.raw = true,
         _ => {}
     }
     if rng.below(3) == 0 {
@@ -88,13 +100,16 @@ fn heads(rig: &Rig, seed: u64, count: usize) -> Vec<Head> {
     (0..count).map(|_| head(rig, &mut rng)).collect()
 }
 
-/// Nudges, a few of them for queue pairs beyond the table, and many of them recalls.
+/// Nudges, a few of them for queue pairs beyond the table, and many of them recalls or departures.
 fn nudges(seed: u64, count: usize) -> Vec<Nudge> {
     let mut rng = SplitMix64::new(seed);
     let nudge = |rng: &mut SplitMix64| {
         let mut nudge = Nudge { qpn: rng.below(ROWS as u64 + 2).into(), ..noise(rng) };
-        if rng.below(2) == 0 {
-            nudge.occasion = (Occasion::Recall as u64).into();
+        match rng.below(6) {
+            0 | 1 => nudge.occasion = (Occasion::Recall as u64).into(),
+            2 => nudge.occasion = (Occasion::Parted as u64).into(),
+            3 | 4 => nudge.occasion = (Occasion::Departed as u64).into(),
+            _ => {}
         }
         nudge
     };
@@ -109,28 +124,37 @@ fn agrees_with_the_model() {
     for seed in 10..14 {
         rig.rows = rows(&mut SplitMix64::new(seed));
         rig.store();
-        let heads = heads(&rig, seed, 400);
+        let heads = heads(&rig, seed, 600);
         rig.send_heads(&heads);
-        rig.send_nudges(&nudges(seed, 200));
+        rig.send_nudges(&nudges(seed, 300));
         rig.settle();
         met.extend(rig.outcomes.clone());
         let (found, due) = rig.compare();
         assert_eq!(found, due, "notices");
     }
     assert!(rig.pending > 20, "the colour turned under way {} times", rig.pending);
-    let is_recall = |outcome: &Outcome| {
-        outcome.request.is_some_and(|arrival| arrival.occasion.index() == Occasion::Recall as usize)
+    let passed = |outcome: &Outcome, occasion: Occasion| {
+        outcome.request.is_some_and(|arrival| arrival.occasion.index() == occasion as usize)
     };
-    let count = |what: fn(&Outcome) -> bool| met.iter().filter(|(_, outcome)| what(outcome)).count();
+    let is_departure = |outcome: &Outcome| {
+        outcome
+            .response
+            .is_some_and(|arrival| arrival.occasion.index() == 0 && arrival.aeth.index() == 0x1f00_0000)
+    };
+    let count = |what: &dyn Fn(&Outcome) -> bool| met.iter().filter(|(_, outcome)| what(outcome)).count();
     for (what, count) in [
-        ("requests", count(|outcome| outcome.request.is_some())),
-        ("recalls", count(is_recall)),
-        ("answers and nudges", count(|outcome| outcome.response.is_some())),
-        ("payload thrown away", count(|outcome| outcome.order.is_some_and(|order| order.drops))),
-        ("packets without trace", count(|outcome| outcome.dropped && outcome.order.is_none())),
-        ("notices", count(|outcome| outcome.notice.is_some())),
-        ("notifications", count(|outcome| outcome.notified)),
-        ("nudges swallowed", count(|outcome| *outcome == Outcome::default())),
+        ("requests", count(&|outcome| outcome.request.is_some())),
+        ("recalls", count(&|outcome| passed(outcome, Occasion::Recall))),
+        ("raw frames", count(&|outcome| outcome.request.is_some_and(|arrival| arrival.raw))),
+        ("raw frames for nobody", count(&|outcome| outcome.raw_dropped)),
+        ("departures", count(&is_departure)),
+        ("ends of keys", count(&|outcome| passed(outcome, Occasion::Parted))),
+        ("answers and nudges", count(&|outcome| outcome.response.is_some())),
+        ("payload thrown away", count(&|outcome| outcome.order.is_some_and(|order| order.drops))),
+        ("packets without trace", count(&|outcome| outcome.dropped && outcome.order.is_none())),
+        ("notices", count(&|outcome| outcome.notice.is_some())),
+        ("notifications", count(&|outcome| outcome.notified)),
+        ("nudges swallowed", count(&|outcome| *outcome == Outcome::default())),
     ] {
         assert!(count >= 20, "{what}: {count}");
     }
@@ -156,8 +180,8 @@ fn survives_stalls() {
 #[test]
 fn rust_and_verilog_agree() {
     let cases = [
-        differential!("judge", Judge::default, [head, nudge, is_nudge, row, address, pause]),
-        differential!("describe", Describe::default, [head, nudge, is_nudge, row, colour]),
+        differential!("judge", Judge::default, [head, nudge, is_nudge, row, address, mac, pause]),
+        differential!("describe", Describe::default, [head, nudge, is_nudge, qpn, row, colour]),
         differential!(
             "lookup",
             Lookup::default,
@@ -167,9 +191,11 @@ fn rust_and_verilog_agree() {
                 head.valid,
                 nudge.payload,
                 nudge.valid,
+                raw_queue_pair,
                 pause,
                 row,
                 address,
+                mac,
                 colour,
                 request.ready,
                 response.ready,

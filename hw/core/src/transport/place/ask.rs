@@ -128,6 +128,7 @@ impl Logic for Ask {
         self.cut.sink.payload.next.tag = 0.into();
         self.cut.sink.payload.next.key = self.errand.payload.val().key;
         self.cut.sink.payload.next.pd = self.errand.payload.val().pd;
+        self.cut.sink.payload.next.qpn = self.errand.payload.val().qpn;
         self.cut.sink.payload.next.need = self.errand.payload.val().need;
         if self.is_second.q.val() {
             self.cut.sink.payload.next.va = bit_cast::<64, 65>(self.end.val());

@@ -39,6 +39,7 @@ block! {
         pub task: StreamSource<Task>,
         pub operation: StreamSource<Operation>,
         pub operation_colour: Signal<In, Bit>,
+        pub applies: Signal<In, Bit>,
         pub operation_enters: Signal<Out, Bit>,
         pub error: StreamSource<QpError>,
         pub done: StreamSource<Done>,
@@ -89,6 +90,7 @@ impl<const QPS: usize> Logic for Finish<QPS> {
         self.reply.has_errand.next = self.has_errand.val();
         self.reply.issued.next = self.issued.val();
         self.reply.operation_colour.next = self.operation_colour.val();
+        self.reply.applies.next = self.applies.val();
         self.operation_enters.next = self.reply.operation_enters.val();
         StreamSource::<Task>::link(&mut self.task, &mut self.reply.task);
         StreamSource::<Operation>::link(&mut self.operation, &mut self.reply.operation);

@@ -19,11 +19,11 @@ block! {
     /// - **Ports** `errand`, `mark`: as [`Ask`](super::ask::Ask) gives them; `found`: for each errand that asks; `look`, `failure`, `marks`,
     ///   `failure_next`: as [`Failures`](crate::state::failures::Failures); `open`: an errand may be judged; `piece`: what becomes of its payload; `judged`,
     ///   `untold`: as [`Verdict`] says it has to end, an allowed atomic with the DMA address of its word as `va`;
-    ///   `refused`: a cycle high for each refusal that the peer is told.
-    /// - **Latency** 0 cycles, to `refused` 1. **Rate** 1 errand per cycle.
+    ///   `refused`, `accepted`, `overtaken`: as [`Place`](super::Place) has them.
+    /// - **Latency** 0 cycles, to these pulses 1. **Rate** 1 errand per cycle.
     /// - **Backpressure** `piece` and `judged` go into FIFOs and move together, so `valid` of either follows `ready` of the
     ///   other; `ready` of the sinks follows both.
-    /// - **Reset** forgets the pulse.
+    /// - **Reset** forgets the pulses, and the arrival under way.
     pub struct Judge {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -39,8 +39,17 @@ block! {
         pub judged: StreamSource<Errand>,
         pub untold: Signal<Out, Bit>,
         pub refused: Signal<Out, Bit>,
+        pub accepted: Signal<Out, Bit>,
+        pub overtaken: Signal<Out, Bit>,
         verdict: Verdict,
         is_refused: Reg<Bit>,
+        is_accepted: Reg<Bit>,
+        is_overtaken: Reg<Bit>,
+        /// An errand of the arrival under way was judged; when it came its queue pair had failed.
+        is_begun: Reg<Bit>,
+        had_failed: Reg<Bit>,
+        came_late: Signal<Local, Bit>,
+        counts: Signal<Local, Bit>,
         goes: Signal<Local, Bit>,
         refusal: Signal<Local, Bits<3>>,
         len: Signal<Local, Bits<13>>,
@@ -53,9 +62,11 @@ block! {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, is_refused);
+        dff_setup!(self, clock, is_refused, is_accepted, is_overtaken, is_begun, had_failed);
         self.look.next = self.errand.payload.val().qpn;
         self.refused.next = self.is_refused.q.val();
+        self.accepted.next = self.is_accepted.q.val();
+        self.overtaken.next = self.is_overtaken.q.val();
         self.goes.next = self.errand.valid.val()
             & (self.found.valid.val() | !self.mark.val().asks)
             & self.open.val()
@@ -86,6 +97,20 @@ impl Logic for Judge {
         self.failure_next.next = self.verdict.failure_next.val();
         self.is_refused.d.next = self.goes.val() & self.verdict.denies.val();
 
+        // What decides is how its queue pair stood when the arrival came: one that is refused itself was not overtaken.
+        self.came_late.next = self.failure.val().failed;
+        if self.is_begun.q.val() {
+            self.came_late.next = self.had_failed.q.val();
+        }
+        if self.goes.val() {
+            self.is_begun.d.next = !self.errand.payload.val().ends;
+            self.had_failed.d.next = self.came_late.val();
+        }
+        self.counts.next =
+            self.goes.val() & self.errand.payload.val().ends & self.errand.payload.val().is_awaited;
+        self.is_accepted.d.next = self.counts.val() & !self.came_late.val();
+        self.is_overtaken.d.next = self.counts.val() & self.came_late.val();
+
         self.len.next = self.errand.payload.val().payload_len;
         if self.errand.payload.val().has_value {
             self.len.next = self.value_len.val();
@@ -111,6 +136,9 @@ impl Logic for Judge {
         }
         self.piece.payload.next.rest = self.len.val() - self.found.payload.val().len;
         if self.reset.val() {
+            self.is_begun.d.next = false;
+            self.is_accepted.d.next = false;
+            self.is_overtaken.d.next = false;
             self.is_refused.d.next = false;
         }
     }

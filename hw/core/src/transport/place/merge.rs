@@ -72,6 +72,7 @@ impl Logic for Merge {
         // Without these nothing of an errand means anything, the queue pair included.
         if self.drops.val() {
             self.chosen.next.ends = true;
+            self.chosen.next.is_awaited = false;
             self.chosen.next.colour = self.orders.source.payload.val().colour;
             self.chosen.next.payload_len = self.orders.source.payload.val().payload_len;
             self.chosen.next.places = false;

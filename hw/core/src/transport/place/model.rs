@@ -60,6 +60,8 @@ pub(super) struct Outcome {
     pub(super) kicks: Vec<(u64, Tally)>,
     pub(super) leaves: Vec<(bool, Tally)>,
     pub(super) refused: usize,
+    pub(super) accepted: usize,
+    pub(super) overtaken: usize,
 }
 
 impl Outcome {
@@ -108,6 +110,8 @@ impl Twin {
                 Visit::Response(errands) => (false, errands),
             };
             let mut news = None;
+            let had_failed =
+                errands.first().is_some_and(|(first, _)| self.failed.contains_key(&u64::from(first.qpn)));
             for (errand, bytes) in errands {
                 self.errand(errand, bytes, is_request, &mut out);
                 if errand.last_receive {
@@ -116,13 +120,16 @@ impl Twin {
                     out.events.push((event, out.tally()));
                 }
                 if errand.retires {
-                    let row = AckedRow { tail: errand.tail, reads: errand.reads };
+                    let failed = errand.status.any() || self.failed.contains_key(&u64::from(errand.qpn));
+                    let row = AckedRow { tail: errand.tail, reads: errand.reads, failed };
                     news = Some(u64::from(errand.qpn));
                     out.acked.push(((u64::from(errand.qpn), row), out.tally()));
                 }
                 if errand.ends {
                     out.kicks.extend(news.map(|qpn| (qpn, out.tally())));
                     out.leaves.push((errand.colour, out.tally()));
+                    out.accepted += usize::from(errand.is_awaited && !had_failed);
+                    out.overtaken += usize::from(errand.is_awaited && had_failed);
                 }
             }
         }

@@ -35,6 +35,7 @@ block! {
         pub operation: StreamSource<Operation>,
         pub operation_colour: Signal<In, Bit>,
         pub operation_enters: Signal<Out, Bit>,
+        pub applies: Signal<In, Bit>,
         pub is_given: Signal<Out, Bit>,
         pub is_giving: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
@@ -48,6 +49,7 @@ block! {
         needs_operation: Signal<Local, Bit>,
         needs_error: Signal<Local, Bit>,
         is_quiet: Signal<Local, Bit>,
+        must_wait: Signal<Local, Bit>,
         offers_task: Signal<Local, Bit>,
         offers_operation: Signal<Local, Bit>,
         answers: Signal<Local, Bit>,
@@ -68,7 +70,10 @@ impl Logic for Reply {
         self.needs_error.next = self.errand.val().fails & !self.is_erred.q.val();
         self.is_quiet.next = !self.needs_task.val() & !self.tasks.source.valid.val();
         self.is_given.next = !self.needs_task.val() & !self.needs_operation.val() & !self.needs_error.val();
-        self.offers_task.next = self.has_errand.val() & self.needs_task.val();
+        // A refusal ends the queue pair: it may not overtake the answers to atomics that were carried out before.
+        self.must_wait.next =
+            self.errand.val().fails & (self.applies.val() | self.operations.source.valid.val());
+        self.offers_task.next = self.has_errand.val() & self.needs_task.val() & !self.must_wait.val();
         self.answers.next = self.offers_task.val() & self.tasks.sink.ready.val();
         self.offers_operation.next = self.has_errand.val() & self.needs_operation.val() & self.is_quiet.val();
         self.orders.next = self.offers_operation.val() & self.operations.sink.ready.val();

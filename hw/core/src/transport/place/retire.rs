@@ -65,6 +65,7 @@ impl<const QPS: usize> Logic for Retire<QPS> {
         self.is_acked.d.next = self.ends.val() & self.errand.val().retires;
         self.row.d.next.tail = self.errand.val().tail;
         self.row.d.next.reads = self.errand.val().reads;
+        self.row.d.next.failed = self.errand.val().fails | self.errand.val().status.any();
         self.qpn.d.next = self.errand.val().qpn;
         self.is_left.d.next = self.ends.val() & self.errand.val().ends;
         self.colour.d.next = self.errand.val().colour;

@@ -53,6 +53,8 @@ pub(super) struct Rig<const D: usize> {
     colours: VecDeque<bool>,
     pub(super) left: usize,
     refused: usize,
+    accepted: usize,
+    overtaken: usize,
     /// Commands since reset, which tickets count.
     tickets: u16,
     beats: Vec<Beat<D>>,
@@ -108,6 +110,8 @@ impl<const D: usize> Rig<D> {
             colours: VecDeque::new(),
             left: 0,
             refused: 0,
+            accepted: 0,
+            overtaken: 0,
             tickets: 0,
             beats: Vec::new(),
             answers: VecDeque::new(),
@@ -145,7 +149,7 @@ impl<const D: usize> Rig<D> {
     fn forget(&mut self) {
         self.seen = Tally::default();
         (self.asked, self.commands, self.kicks, self.left, self.refused) = (0, 0, 0, 0, 0);
-        self.entered = 0;
+        (self.entered, self.accepted, self.overtaken) = (0, 0, 0);
         self.xlat_cycles.clear();
         self.command_cycles.clear();
         self.data_cycles.clear();
@@ -227,7 +231,7 @@ impl<const D: usize> Rig<D> {
         push(
             &mut self.bench,
             self.change,
-            &[QpChange { qpn: qpn.into(), resets, stops: !resets, ends: false }],
+            &[QpChange { qpn: qpn.into(), resets, stops: !resets, ..QpChange::default() }],
         );
         if resets {
             self.twin.failed.remove(&qpn);
@@ -271,5 +275,7 @@ impl<const D: usize> Rig<D> {
         assert_eq!(self.kicks, expected.kicks.len(), "kicks");
         assert_eq!(self.left, expected.leaves.len(), "arrivals");
         assert_eq!(self.refused, expected.refused, "refusals");
+        assert_eq!(self.accepted, expected.accepted, "accepted");
+        assert_eq!(self.overtaken, expected.overtaken, "overtaken");
     }
 }

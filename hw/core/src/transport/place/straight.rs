@@ -26,6 +26,7 @@ block! {
         pub task: StreamSource<Task>,
         pub operation: StreamSource<Operation>,
         pub operation_colour: Signal<In, Bit>,
+        pub applies: Signal<In, Bit>,
         pub operation_enters: Signal<Out, Bit>,
         pub done: StreamSource<Done>,
         pub error: StreamSource<QpError>,
@@ -38,6 +39,8 @@ block! {
         pub leaves: Signal<Out, Bit>,
         pub leaves_colour: Signal<Out, Bit>,
         pub refused: Signal<Out, Bit>,
+        pub accepted: Signal<Out, Bit>,
+        pub overtaken: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         place: Place<D, QPS>,
@@ -63,6 +66,7 @@ impl<const D: usize, const QPS: usize> Logic for Straight<D, QPS> {
         StreamSource::<Task>::link(&mut self.task, &mut self.place.task);
         StreamSource::<Operation>::link(&mut self.operation, &mut self.place.operation);
         self.place.operation_colour.next = self.operation_colour.val();
+        self.place.applies.next = self.applies.val();
         self.operation_enters.next = self.place.operation_enters.val();
         StreamSource::<Done>::link(&mut self.done, &mut self.place.done);
         StreamSource::<QpError>::link(&mut self.error, &mut self.place.error);
@@ -75,6 +79,8 @@ impl<const D: usize, const QPS: usize> Logic for Straight<D, QPS> {
         self.leaves.next = self.place.leaves.val();
         self.leaves_colour.next = self.place.leaves_colour.val();
         self.refused.next = self.place.refused.val();
+        self.accepted.next = self.place.accepted.val();
+        self.overtaken.next = self.place.overtaken.val();
         self.ready.next = self.place.ready.val();
         self.busy.next = self.place.busy.val();
     }

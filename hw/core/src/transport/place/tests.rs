@@ -44,6 +44,7 @@ fn the_random_errands_meet_every_end() {
     let mut met = std::collections::BTreeMap::<(u64, u64), usize>::new();
     let (mut crossings, mut refused, mut untold, mut told) = (0, 0, 0, 0);
     let (mut operations, mut events, mut words) = (0, 0, 0);
+    let (mut accepted, mut overtaken) = (0, 0);
     for seed in 0..48 {
         let found = rig.run(&visits(seed, 60, [0, 5, 20, 60][usize::try_from(seed % 4).expect("small")], 7));
         for (done, _) in found.dones {
@@ -58,10 +59,13 @@ fn the_random_errands_meet_every_end() {
         events += found.events.len();
         words += found.writes.iter().filter(|write| write.bytes.len() < 8).count();
         refused += found.refused;
+        accepted += found.accepted;
+        overtaken += found.overtaken;
         untold += found.errors.iter().filter(|(error, _)| error.untold).count();
         told += found.errors.iter().filter(|(error, _)| !error.untold).count();
         rig.failed.clear();
     }
+    assert!(accepted > 100 && overtaken > 100, "{accepted} {overtaken}");
     assert!(operations > 100 && events > 20 && words > 100, "{operations} {events} {words}");
     let too_long = met.iter().filter(|((status, _), _)| *status == u64::from(Status::LocalLength as u8));
     assert!(too_long.map(|(_, count)| count).sum::<usize>() >= 4, "{met:?}");
@@ -165,6 +169,7 @@ fn rust_and_verilog_agree() {
             kick.ready,
             operation.ready,
             operation_colour,
+            applies,
             event.ready,
             change.payload,
             change.valid

@@ -26,7 +26,7 @@ block! {
     ///
     /// - **Ports** `look_enable`, `look_index`: a queue's `stock`, from the next cycle on and until the next look; `take`: its
     ///   first receive is taken; `looked`: the queue of that look. `read_enable`, `read_index`: `posted` and `taken` of a
-    ///   queue, likewise. `write_enable`, `write_index`, `written`: what is posted from now on; with `scrubs` nothing is, and
+    ///   queue, likewise. `count_enable`, `count_index`: what is posted and not taken of a queue, its `count`, likewise. `write_enable`, `write_index`, `written`: what is posted from now on; with `scrubs` nothing is, and
     ///   nothing was ever taken.
     /// - **Latency** 1 cycle; a look or a read in the cycle of a write or a take does not see it. **Rate** one of each per
     ///   cycle. **Backpressure** none.
@@ -43,15 +43,19 @@ block! {
         pub read_index: Signal<In, Bits<LOG>>,
         pub posted: Signal<Out, Posted>,
         pub taken: Signal<Out, Bits<16>>,
+        pub count_enable: Signal<In, Bit>,
+        pub count_index: Signal<In, Bits<LOG>>,
+        pub count: Signal<Out, Bits<16>>,
         pub write_enable: Signal<In, Bit>,
         pub write_index: Signal<In, Bits<LOG>>,
         pub written: Signal<In, Posted>,
         pub scrubs: Signal<In, Bit>,
-        /// Each column twice: for looks, and for reads.
-        producers: [BlockRam<Posted, LOG>; 2] = std::array::from_fn(|_| BlockRam::default()),
-        consumers: [BlockRam<Bits<16>, LOG>; 2] = std::array::from_fn(|_| BlockRam::default()),
+        /// Each column three times: for looks, for reads, and to be counted.
+        producers: [BlockRam<Posted, LOG>; 3] = std::array::from_fn(|_| BlockRam::default()),
+        consumers: [BlockRam<Bits<16>, LOG>; 3] = std::array::from_fn(|_| BlockRam::default()),
         looked_index: Reg<Bits<LOG>>,
         shown: Signal<Local, Posted>,
+        counted: Signal<Local, Posted>,
         consumer: Signal<Local, Bits<16>>,
         nothing: Constant<Posted> = Constant::new(Posted::default()),
     }
@@ -61,7 +65,7 @@ impl<const LOG: usize> Logic for Shelf<LOG> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, looked_index);
-        for i in 0..2 {
+        for i in 0..3 {
             self.producers[i].clock.next = self.clock.val();
             self.consumers[i].clock.next = self.clock.val();
         }
@@ -73,6 +77,10 @@ impl<const LOG: usize> Logic for Shelf<LOG> {
         self.producers[1].read_address.next = self.read_index.val();
         self.consumers[1].read_enable.next = self.read_enable.val();
         self.consumers[1].read_address.next = self.read_index.val();
+        self.producers[2].read_enable.next = self.count_enable.val();
+        self.producers[2].read_address.next = self.count_index.val();
+        self.consumers[2].read_enable.next = self.count_enable.val();
+        self.consumers[2].read_address.next = self.count_index.val();
 
         if self.look_enable.val() {
             self.looked_index.d.next = self.look_index.val();
@@ -84,8 +92,10 @@ impl<const LOG: usize> Logic for Shelf<LOG> {
         self.stock.next.first = self.consumer.val() - self.shown.val().base;
         self.posted.next = self.producers[1].read_data.val();
         self.taken.next = self.consumers[1].read_data.val();
+        self.counted.next = self.producers[2].read_data.val();
+        self.count.next = self.counted.val().end - self.consumers[2].read_data.val();
 
-        for i in 0..2 {
+        for i in 0..3 {
             self.producers[i].write_enable.next = self.write_enable.val() | self.scrubs.val();
             self.producers[i].write_address.next = self.write_index.val();
             self.producers[i].write_data.next = self.written.val();

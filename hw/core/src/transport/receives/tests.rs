@@ -207,6 +207,8 @@ fn rust_and_verilog_agree() {
                 take,
                 read_enable,
                 read_index,
+                count_enable,
+                count_index,
                 write_enable,
                 write_index,
                 written,

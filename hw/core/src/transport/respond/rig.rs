@@ -202,12 +202,12 @@ impl Rig {
     }
 
     pub(super) fn tell(&mut self, number: u64, stops: bool, resets: bool) {
-        self.change_to(QpChange { qpn: number.into(), resets, stops, ends: false });
+        self.change_to(QpChange { qpn: number.into(), resets, stops, ..QpChange::default() });
     }
 
     /// A queue pair is about to go.
     pub(super) fn end(&mut self, number: u64) {
-        self.change_to(QpChange { qpn: number.into(), resets: false, stops: true, ends: true });
+        self.change_to(QpChange { qpn: number.into(), stops: true, ends: true, ..QpChange::default() });
     }
 
     fn change_to(&mut self, change: QpChange) {

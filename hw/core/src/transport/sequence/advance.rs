@@ -44,7 +44,8 @@ impl Logic for Advance {
         self.changed.next.msn = self.standing.val().msn
             + (self.verdict.val().reads
                 | self.verdict.val().applies
-                | (self.goes_on.val() & self.kind.val().ends));
+                | self.verdict.val().concludes
+                | (self.goes_on.val() & self.kind.val().ends & !self.kind.val().ends_key));
         self.changed.next.resources =
             self.standing.val().resources + (self.verdict.val().reads | self.verdict.val().applies);
         self.changed.next.atomics = self.standing.val().atomics + self.verdict.val().applies;
@@ -78,6 +79,16 @@ impl Logic for Advance {
         if self.verdict.val().gives_up {
             self.changed.next.in_send = false;
         }
+        self.changed.next.parting =
+            self.standing.val().parting & !self.kind.val().is_parted & !self.verdict.val().gives_up;
+        self.changed.next.solicited = self.standing.val().solicited;
+        self.changed.next.owes = self.standing.val().owes | self.verdict.val().defers;
+        if self.verdict.val().parts {
+            self.changed.next.parting = true;
+            self.changed.next.solicited = self.arrival.val().solicited;
+            self.changed.next.owes = false;
+            self.changed.next.key = self.arrival.val().imm;
+        }
         self.changed.next.received = self.standing.val().received;
         if self.goes_on.val() {
             self.changed.next.received = self.fit.val().received;
@@ -86,9 +97,11 @@ impl Logic for Advance {
         // Told to come again later, the peer knows of the gap that is left meanwhile.
         self.changed.next.gap_told = self.verdict.val().tells_gap
             | self.verdict.val().rests
-            | (self.standing.val().gap_told & !self.measured.val().is_next);
-        self.changed.next.failed =
-            self.standing.val().failed | self.verdict.val().refuses | self.kind.val().is_recall;
+            | (self.standing.val().gap_told & (!self.measured.val().is_next | self.kind.val().is_parted));
+        self.changed.next.failed = self.standing.val().failed
+            | self.verdict.val().refuses
+            | self.verdict.val().denies
+            | self.kind.val().is_recall;
         self.changed.next.last_told = self.standing.val().last_told | self.verdict.val().is_last_receive;
     }
 }

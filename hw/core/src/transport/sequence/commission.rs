@@ -54,6 +54,11 @@ impl Logic for Commission {
         self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes;
         self.has_bytes.next = self.arrival.val().payload_len.any();
         self.errand.next.ends = true;
+        self.errand.next.is_awaited = !self.arrival.val().raw
+            & (self.goes_on.val()
+                | self.verdict.val().reads
+                | self.verdict.val().applies
+                | self.verdict.val().refuses);
         self.errand.next.colour = self.arrival.val().colour;
         self.errand.next.qpn = self.arrival.val().qpn;
         self.errand.next.pd = self.arrival.val().pd;
@@ -119,8 +124,9 @@ impl Logic for Commission {
         self.errand.next.counts = self.reply.val().counts;
         self.errand.next.fresh = self.verdict.val().reads;
 
-        // A refusal is told by an event, whatever receive is open then: that one is recalled.
-        self.errand.next.fails = self.verdict.val().refuses;
+        // A refusal is told by an event, whatever receive is open then: that one is recalled. A key that cannot be ended is
+        // told by the receive of its SEND.
+        self.errand.next.fails = self.verdict.val().refuses | self.verdict.val().denies;
         self.errand.next.status = 0.into();
         if self.verdict.val().completes {
             self.errand.next.status = self.receipt.val().status;
@@ -133,9 +139,15 @@ impl Logic for Commission {
         self.errand.next.index = self.receipt.val().index;
         self.errand.next.opcode = self.receipt.val().opcode;
         self.errand.next.detail = self.arrival.val().imm;
+        if self.verdict.val().concludes {
+            self.errand.next.detail = self.standing.val().key;
+        }
         self.errand.next.flags = self.receipt.val().flags;
         self.errand.next.length = self.receipt.val().length;
         self.errand.next.vendor = 0.into();
+        if self.verdict.val().denies {
+            self.errand.next.vendor = self.arrival.val().status;
+        }
         self.errand.next.last_receive = self.verdict.val().is_last_receive;
         self.errand.next.retires = false;
         self.errand.next.tail = 0.into();

@@ -9,7 +9,7 @@ use super::standing::Standing;
 use crate::record;
 
 record! {
-    /// What becomes of an arrival: one of the first ten, or nothing; and what that does to receives.
+    /// What becomes of an arrival: one of the first thirteen, or nothing; and what that does to receives and keys.
     pub struct Verdict {
         /// A packet of a SEND is carried out.
         pub sends: Bit,
@@ -25,6 +25,8 @@ record! {
         pub tells_gap: Bit,
         /// There is no receive: the peer is told to send again later.
         pub rests: Bit,
+        /// There is none for a frame, or none any more: it is thrown away, and nobody is told.
+        pub loses: Bit,
         /// A SEND or WRITE that came again is acknowledged again.
         pub acknowledges: Bit,
         /// A READ that came again is carried out again.
@@ -33,10 +35,22 @@ record! {
         pub replays: Bit,
         /// It came again; whether anything comes of it is another matter.
         pub is_duplicate: Bit,
+        /// It came before its turn, behind a gap or among atomics: it is thrown away, told or not.
+        pub is_early: Bit,
+        /// Its queue pair has failed: it is thrown away.
+        pub is_unwanted: Bit,
         /// A receive is taken.
         pub takes: Bit,
         /// One is completed.
         pub completes: Bit,
+        /// It is a SEND, and the key that it names is to be ended.
+        pub parts: Bit,
+        /// That key has ended, and with it the SEND.
+        pub concludes: Bit,
+        /// It could not be ended: the SEND is refused, and there is no next one.
+        pub denies: Bit,
+        /// It is thrown away until that is known: the peer has to send it again.
+        pub defers: Bit,
         /// It is given up.
         pub gives_up: Bit,
         /// It is told that no more of an SRQ come back.
@@ -55,36 +69,49 @@ block! {
         pub measured: Signal<In, Measured>,
         pub standing: Signal<In, Standing>,
         pub verdict: Signal<Out, Verdict>,
+        is_heard: Signal<Local, Bit>,
+        defers: Signal<Local, Bit>,
         is_live: Signal<Local, Bit>,
         is_next: Signal<Local, Bit>,
         is_before: Signal<Local, Bit>,
         is_ahead: Signal<Local, Bit>,
         is_wrong: Signal<Local, Bit>,
+        must_wait: Signal<Local, Bit>,
         bounces: Signal<Local, Bit>,
         rests: Signal<Local, Bit>,
         carries_out: Signal<Local, Bit>,
         repeats: Signal<Local, Bit>,
         recalls_next: Signal<Local, Bit>,
+        is_begun: Signal<Local, Bit>,
         gives_up: Signal<Local, Bit>,
+        concludes: Signal<Local, Bit>,
+        denies: Signal<Local, Bit>,
     }
 }
 
 impl Logic for Decide {
     #[hdl_gen]
     fn update(&mut self) {
-        self.is_live.next = !self.standing.val().failed & !self.kind.val().is_recall;
+        // While a key is being ended nothing is answered: every answer would acknowledge the SEND that asked for it.
+        self.is_heard.next =
+            !self.standing.val().failed & !self.kind.val().is_recall & !self.kind.val().is_parted;
+        self.is_live.next = self.is_heard.val() & !self.standing.val().parting;
         self.is_next.next = self.is_live.val() & self.measured.val().is_next;
         self.is_before.next = self.is_live.val() & self.measured.val().is_before;
         self.is_ahead.next =
             self.is_live.val() & !self.measured.val().is_next & !self.measured.val().is_before;
 
-        // The next. While atomics are under way only atomics follow them: they alone wait for each other further on.
+        // The next. While atomics are under way only atomics follow them: they alone wait for each other further on. What is to
+        // be refused waits, too, or the refusal would go ahead of their answers. A key is not ended while the data of a
+        // READ, which may be that key's, are owed.
         self.is_wrong.next = !self.fit.val().keeps_rules
             | ((self.kind.val().is_read | self.kind.val().is_atomic) & self.measured.val().is_spent);
-        self.bounces.next = self.is_next.val()
-            & !self.is_wrong.val()
-            & self.measured.val().is_applying
-            & !self.kind.val().is_atomic;
+        self.must_wait.next = (self.measured.val().is_applying
+            & (self.is_wrong.val() | !self.kind.val().is_atomic))
+            | (!self.is_wrong.val()
+                & self.kind.val().ends_key
+                & (self.measured.val().is_answering | !self.measured.val().may_part));
+        self.bounces.next = self.is_next.val() & self.must_wait.val();
         self.rests.next = self.is_next.val()
             & !self.is_wrong.val()
             & !self.bounces.val()
@@ -96,16 +123,33 @@ impl Logic for Decide {
         self.verdict.next.writes = self.carries_out.val() & self.kind.val().is_write;
         self.verdict.next.reads = self.carries_out.val() & self.kind.val().is_read;
         self.verdict.next.applies = self.carries_out.val() & self.kind.val().is_atomic;
-        self.verdict.next.refuses = self.is_next.val() & self.is_wrong.val();
-        self.verdict.next.rests = self.rests.val();
+        self.verdict.next.refuses =
+            self.is_next.val() & self.is_wrong.val() & !self.bounces.val() & !self.kind.val().is_raw;
+        self.defers.next = self.is_heard.val() & self.standing.val().parting & !self.measured.val().is_before;
+        self.verdict.next.defers = self.defers.val();
+        self.verdict.next.is_early = self.is_ahead.val() | self.bounces.val() | self.defers.val();
+        self.verdict.next.is_unwanted = self.standing.val().failed
+            & !self.kind.val().is_recall
+            & !self.kind.val().is_parted
+            & !self.kind.val().is_raw;
+        self.verdict.next.rests = self.rests.val() & !self.kind.val().is_raw;
+        self.verdict.next.loses = self.kind.val().is_raw & !self.carries_out.val();
         // One NAK for a gap: more would make the peer begin again more often than once. One for each time that the next
         // request bounces, though: nothing else would make the peer send it once more.
-        self.verdict.next.tells_gap =
-            self.bounces.val() | (self.is_ahead.val() & !self.standing.val().gap_told);
+        self.concludes.next =
+            self.kind.val().is_parted & self.standing.val().parting & !self.kind.val().is_denied;
+        self.denies.next =
+            self.kind.val().is_parted & self.standing.val().parting & self.kind.val().is_denied;
+        self.verdict.next.parts = self.carries_out.val() & self.kind.val().ends_key;
+        self.verdict.next.concludes = self.concludes.val();
+        self.verdict.next.denies = self.denies.val();
+        self.verdict.next.tells_gap = self.bounces.val()
+            | (self.is_ahead.val() & !self.standing.val().gap_told)
+            | (self.concludes.val() & self.standing.val().owes);
 
         // What came again. An answer from among atomics that are under way would tell of them before they are done.
         self.repeats.next = self.is_before.val() & !self.measured.val().is_applying;
-        self.verdict.next.is_duplicate = self.is_before.val();
+        self.verdict.next.is_duplicate = self.is_heard.val() & self.measured.val().is_before;
         self.verdict.next.acknowledges =
             self.repeats.val() & (self.kind.val().is_send | self.kind.val().is_write);
         // Which READs were carried out is not kept: one that would answer beyond the next request is none of them. All
@@ -116,18 +160,20 @@ impl Logic for Decide {
             & (self.measured.val().packets <= self.measured.val().behind);
         self.verdict.next.replays = self.repeats.val() & self.kind.val().is_atomic;
 
-        // Receives. What a SEND has begun goes first; of an SRQ the others are not this queue pair's to give up, so
+        // Receives. What a SEND has taken goes first; of an SRQ the others are not this queue pair's to give up, so
         // nothing is left after the first recall.
+        self.is_begun.next = self.standing.val().in_send | self.standing.val().parting;
         self.recalls_next.next = self.kind.val().is_recall
-            & !self.standing.val().in_send
+            & !self.is_begun.val()
             & !self.kind.val().is_shared
             & self.measured.val().has_receive;
-        self.gives_up.next =
-            self.recalls_next.val() | (self.kind.val().is_recall & self.standing.val().in_send);
+        self.gives_up.next = self.recalls_next.val() | (self.kind.val().is_recall & self.is_begun.val());
         self.verdict.next.gives_up = self.gives_up.val();
         self.verdict.next.takes = self.recalls_next.val() | (self.carries_out.val() & self.kind.val().takes);
-        self.verdict.next.completes =
-            self.gives_up.val() | (self.carries_out.val() & self.kind.val().completes);
+        self.verdict.next.completes = self.gives_up.val()
+            | self.concludes.val()
+            | self.denies.val()
+            | (self.carries_out.val() & self.kind.val().completes);
         self.verdict.next.is_last_receive =
             self.kind.val().is_recall & self.kind.val().is_shared & !self.standing.val().last_told;
     }

@@ -25,12 +25,16 @@ record! {
         pub packets: Bits<24>,
         /// The peer has as many READs and atomics open as it may.
         pub is_spent: Bit,
+        /// A READ or an atomic of the queue pair is not answered.
+        pub is_answering: Bit,
         /// An atomic of the queue pair is not finished.
         pub is_applying: Bit,
         /// There is a receive.
         pub has_receive: Bit,
         /// Its index.
         pub receive: Bits<16>,
+        /// A key can be ended.
+        pub may_part: Bit,
     }
 }
 
@@ -39,7 +43,7 @@ block! {
     ///
     /// - **Ports** `arrival`: the request; `standing`: what is known of its queue pair; `stock`: the receives there are for it;
     ///   `answered`: READs and atomics that were answered, modulo 32; `finished`: atomics that are done, modulo 32.
-    ///   `measured`: how it stands.
+    ///   `part_room`: one more key can be ended. `measured`: how it stands.
     /// - **Limits** `packets` of a message that is too long means nothing; it may not be read. At most 31 READs and atomics
     ///   are open.
     pub struct Measure {
@@ -48,6 +52,7 @@ block! {
         pub stock: Signal<In, Stock>,
         pub answered: Signal<In, Bits<5>>,
         pub finished: Signal<In, Bits<5>>,
+        pub part_room: Signal<In, Bit>,
         pub measured: Signal<Out, Measured>,
         expected: Signal<Local, Bits<24>>,
         distance: Signal<Local, Bits<24>>,
@@ -72,8 +77,10 @@ impl Logic for Measure {
         self.distance.next = self.arrival.val().psn - self.expected.val();
         self.measured.next.expected = self.expected.val();
         self.measured.next.behind = self.expected.val() - self.arrival.val().psn;
-        self.measured.next.is_next = !self.distance.val().any();
-        self.measured.next.is_before = self.distance.val().get_bit(self.past_at.val().index());
+        // Frames have no numbers: each is the next.
+        self.measured.next.is_next = self.arrival.val().raw | !self.distance.val().any();
+        self.measured.next.is_before =
+            !self.arrival.val().raw & self.distance.val().get_bit(self.past_at.val().index());
 
         // An answer without data has one packet, too.
         self.mtu.next = self.smallest_mtu.val() << self.arrival.val().path_mtu;
@@ -87,6 +94,8 @@ impl Logic for Measure {
 
         self.open.next = self.standing.val().resources - self.answered.val();
         self.measured.next.is_spent = self.open.val() >= self.arrival.val().reads_in;
+        self.measured.next.is_answering = self.open.val().any();
+        self.measured.next.may_part = self.part_room.val();
         self.measured.next.is_applying = self.standing.val().atomics != self.finished.val();
         self.measured.next.has_receive = self.stock.val().count.any();
         self.measured.next.receive = self.stock.val().first;

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
-use stroma_abi::Psn;
+use stroma_abi::wire::opcode::RC_SEND_ONLY;
 use stroma_abi::wire::{Header, Opcode, Position};
+use stroma_abi::{Field, Psn};
 
-pub use connection::{Connection, Message};
+pub use connection::{Connection, Message, Parting};
 
 use crate::host::work::QpChange;
+use crate::state::command::KeyWork;
 use crate::transport::records::{Arrival, Errand, Stock};
 
 /// What there is for a request when it is looked at.
@@ -24,6 +26,8 @@ pub struct View {
     pub answered: u8,
     /// Atomics that are done, modulo 32.
     pub finished: u8,
+    /// One more key can be ended.
+    pub part_room: bool,
 }
 
 /// Every queue pair that has had a request.
@@ -41,12 +45,24 @@ pub struct Outcome {
     pub errand: Errand,
     /// It came again.
     pub duplicate: bool,
+    /// It came before its turn.
+    pub early: bool,
+    /// Its queue pair has failed.
+    pub unwanted: bool,
     /// It is refused, or a gap is told.
     pub nak: bool,
     /// There is no receive for it.
     pub rnr: bool,
     /// A receive is taken.
     pub takes: bool,
+    /// The counter that counts it.
+    pub counted: Option<Field>,
+    /// A raw frame takes one.
+    pub raw_taken: bool,
+    /// A raw frame is thrown away.
+    pub raw_lost: bool,
+    /// A key is to be ended.
+    pub part: Option<KeyWork>,
 }
 
 impl Responder {
@@ -83,7 +99,6 @@ pub enum Family {
 #[must_use]
 pub fn family(op: &Opcode) -> Family {
     match op.name {
-        name if name.ends_with("_INV") => Family::Unknown,
         name if name.starts_with("RC_SEND") => Family::Send,
         name if name.starts_with("RC_WRITE") => Family::Write,
         "RC_READ_REQUEST" => Family::Read,
@@ -92,12 +107,15 @@ pub fn family(op: &Opcode) -> Family {
     }
 }
 
-/// The row of a request's op-code.
+/// The row of a request's op-code; a raw frame counts as a SEND.
 ///
 /// # Panics
 /// When the table has none.
 #[must_use]
 pub fn opcode_of(arrival: &Arrival) -> Opcode {
+    if arrival.raw {
+        return RC_SEND_ONLY;
+    }
     let code = u8::try_from(number(arrival.op)).expect("an op-code has eight bits");
     *Opcode::lookup(code).expect("an arrival has an op-code of the table")
 }
@@ -112,6 +130,10 @@ fn ends(op: &Opcode) -> bool {
 
 fn has_immediate(op: &Opcode) -> bool {
     op.headers.contains(&Header::ImmDt)
+}
+
+fn ends_key(op: &Opcode) -> bool {
+    op.headers.contains(&Header::Ieth)
 }
 
 fn number<const N: usize>(bits: Bits<N>) -> u64 {

@@ -43,14 +43,18 @@ block! {
         pub standing: Signal<In, Standing>,
         pub receipt: Signal<Out, Receipt>,
         flags: Signal<Local, Bits<8>>,
+        wakes: Signal<Local, Bit>,
         send: Constant<Bits<8>> = number(WorkOp::Send as u8),
         send_imm: Constant<Bits<8>> = number(WorkOp::SendImm as u8),
+        send_inv: Constant<Bits<8>> = number(WorkOp::SendInv as u8),
         write_imm: Constant<Bits<8>> = number(WorkOp::WriteImm as u8),
         is_receive: Constant<Bits<8>> = number(1 << Cqe::RECEIVE.bit),
         has_immediate: Constant<Bits<8>> = number(1 << Cqe::HAS_IMMEDIATE.bit),
+        has_invalidated: Constant<Bits<8>> = number(1 << Cqe::HAS_INVALIDATED.bit),
         is_solicited: Constant<Bits<8>> = number(1 << Cqe::SOLICITED.bit),
         success: Constant<Bits<8>> = number(Status::Success as u8),
         flushed: Constant<Bits<8>> = number(Status::Flushed as u8),
+        remote_access: Constant<Bits<8>> = number(Status::RemoteAccess as u8),
     }
 }
 
@@ -68,6 +72,14 @@ impl Logic for Receipts {
         if self.verdict.val().gives_up {
             self.receipt.next.length = 0.into();
             self.receipt.next.status = self.flushed.val();
+        } else if self.verdict.val().denies {
+            self.receipt.next.opcode = self.send_inv.val();
+            self.receipt.next.length = 0.into();
+            self.receipt.next.status = self.remote_access.val();
+        } else if self.verdict.val().concludes {
+            self.receipt.next.opcode = self.send_inv.val();
+            self.receipt.next.length = self.standing.val().received;
+            self.flags.next = self.is_receive.val() | self.has_invalidated.val();
         } else {
             if self.kind.val().has_immediate {
                 self.receipt.next.opcode = self.send_imm.val();
@@ -78,7 +90,11 @@ impl Logic for Receipts {
             }
         }
         self.receipt.next.flags = self.flags.val();
-        if self.arrival.val().solicited {
+        self.wakes.next = self.arrival.val().solicited;
+        if self.verdict.val().concludes {
+            self.wakes.next = self.standing.val().solicited;
+        }
+        if self.wakes.val() {
             self.receipt.next.flags = self.flags.val() | self.is_solicited.val();
         }
     }

@@ -50,6 +50,7 @@ block! {
         data: Constant<Bits<2>> = number(Answer::Data as u8),
         positive: Constant<Bits<8>> = number(POSITIVE.encode()),
         invalid: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::InvalidRequest).encode()),
+        denied: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::RemoteAccess).encode()),
         missing: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::PsnSequence).encode()),
         not_ready: Constant<Bits<8>> = number(Syndrome::RnrNak { timer: 0 }.encode()),
     }
@@ -61,12 +62,15 @@ impl Logic for Replies {
         self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes;
         self.counts.next = self.verdict.val().reads
             | self.verdict.val().applies
-            | (self.goes_on.val() & self.kind.val().ends);
+            | self.verdict.val().concludes
+            | (self.goes_on.val() & self.kind.val().ends & !self.kind.val().ends_key);
         self.reply.next.counts = self.counts.val();
         self.reply.next.msn = self.standing.val().msn + self.counts.val();
 
         self.reply.next.answer = self.none.val();
-        if (self.goes_on.val() & self.arrival.val().ackreq)
+        if (self.goes_on.val() & self.arrival.val().ackreq & !self.verdict.val().parts)
+            | self.verdict.val().concludes
+            | self.verdict.val().denies
             | self.verdict.val().acknowledges
             | self.verdict.val().refuses
             | self.verdict.val().tells_gap
@@ -81,7 +85,8 @@ impl Logic for Replies {
         self.reply.next.psn = self.arrival.val().psn;
         self.reply.next.syndrome = self.positive.val();
         // What came again is acknowledged with all that came since: the peer may have missed those answers, too.
-        if self.verdict.val().acknowledges {
+        // So is a SEND whose key has ended, or could not be: nothing came behind it.
+        if self.verdict.val().acknowledges | self.verdict.val().concludes | self.verdict.val().denies {
             self.reply.next.psn = self.measured.val().expected - 1;
         }
         if self.verdict.val().tells_gap {
@@ -93,6 +98,9 @@ impl Logic for Replies {
         }
         if self.verdict.val().refuses {
             self.reply.next.syndrome = self.invalid.val();
+        }
+        if self.verdict.val().denies {
+            self.reply.next.syndrome = self.denied.val();
         }
     }
 }

@@ -7,17 +7,21 @@ mod world;
 use std::collections::VecDeque;
 
 use rust_hdl::prelude::Bits;
+use stroma_abi::desc::statistics::RESPONDER_COUNTERS;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use bed::Bed;
 use meaning::meaning;
 pub(super) use world::World;
 
+use super::account::FIRST;
 use super::model::{Outcome, Responder, View};
 use crate::host::work::QpChange;
 use crate::pack::Packed;
+use crate::state::command::KeyWork;
 use crate::testing::{collect, push, read, verilated};
-use crate::transport::records::{Arrival, Errand};
+use crate::transport::records::{Arrival, Errand, Occasion, ResponderRow};
+use crate::transport::statistics::counter;
 
 /// log2 of the queue pairs.
 pub(super) const QPS: usize = 2;
@@ -31,6 +35,7 @@ pub(super) struct Rig {
     pub(super) arrival: SourceId,
     pub(super) change: SourceId,
     pub(super) errand: SinkId,
+    pub(super) part: SinkId,
     /// Of what was acted on.
     pub(super) model: Responder,
     pub(super) world: World,
@@ -50,13 +55,14 @@ impl Rig {
         let mut bench = verilated("sequence_bed", Bed::<QPS>::default);
         let [arrival, change] =
             ["arrival", "change"].map(|name| bench.source(name).expect("the stream exists"));
-        let errand = bench.sink("errand").expect("the stream exists");
+        let [errand, part] = ["errand", "part"].map(|name| bench.sink(name).expect("the stream exists"));
         bench.reset(2);
         let mut rig = Self {
             bench,
             arrival,
             change,
             errand,
+            part,
             model: Responder::default(),
             world: World::default(),
             drifts: false,
@@ -97,8 +103,9 @@ impl Rig {
         assert_eq!((shared, number), expected, "which receives");
         let index = read::<Bits<QPS>>(&self.bench, "counted_index");
         assert_eq!(u64::from(index), u64::from(arrival.qpn), "whose counts");
-        self.view = self.world.view(&arrival);
-        let View { stock, answered, finished } = self.view;
+        let part_room = read(&self.bench, "part_room");
+        self.view = View { part_room, ..self.world.view(&arrival) };
+        let View { stock, answered, finished, .. } = self.view;
         self.set("stock", &stock);
         self.set("answered", &Bits::<5>::from(u64::from(answered)));
         self.set("finished", &Bits::<5>::from(u64::from(finished)));
@@ -110,12 +117,14 @@ impl Rig {
         let before = sources.map(|source| self.bench[source].sent());
         self.bench.step();
         let [came, changed] = sources.map(|source| self.bench[source].sent());
-        let mut expected = [false; 4];
+        let mut expected = [false; 8];
+        let (mut counted, mut written) = (None, None);
         if changed > before[1] {
             let change = self.changes.pop_front().expect("only what was sent moves");
             self.model.change(&change);
             if change.resets {
                 self.world.reset(change.qpn.into());
+                written = Some(u64::from(change.qpn));
             }
         }
         if came > before[0] {
@@ -125,16 +134,52 @@ impl Rig {
             if outcome.takes {
                 self.world.take(&arrival);
             }
-            expected = [outcome.duplicate, outcome.nak, outcome.rnr, outcome.takes];
+            let Outcome { duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost, .. } = outcome;
+            expected = [duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost];
+            let ends = [duplicate, early, unwanted, rnr, raw_taken, raw_lost, outcome.errand.is_awaited]
+                .map(u8::from);
+            let is_packet = u64::from(arrival.occasion) == Occasion::Packet as u64;
+            assert_eq!(ends.iter().sum::<u8>(), is_packet.into(), "each packet has one end: {outcome:?}");
+            (counted, written) = (outcome.counted, Some(u64::from(arrival.qpn)));
             self.outcomes.push(outcome);
         }
-        let shown = ["duplicates", "naks", "rnr_naks", "took"].map(|port| read::<bool>(&self.bench, port));
-        assert_eq!(shown, expected, "duplicates, naks, rnr_naks and took");
+        let pulses = ["duplicates", "early", "unwanted", "naks", "rnr_naks", "took", "raw_taken", "raw_lost"];
+        let shown = pulses.map(|port| read::<bool>(&self.bench, port));
+        assert_eq!(shown, expected, "{pulses:?}");
+        let tally = counted.map_or(0, |field| 1 << (counter(field) - FIRST));
+        assert_eq!(read::<Bits<RESPONDER_COUNTERS>>(&self.bench, "tally").index(), tally, "what counts");
+        if tally > 0 {
+            assert_eq!(Some(u64::from(read::<Bits<QPS>>(&self.bench, "tally_index"))), written);
+        }
+        self.agree_on_row(written);
         self.look();
         if self.drifts && self.rng.below(8) == 0 {
             let queues = [(false, 0), (false, 2), (true, SRQ)];
             self.world.drift(&self.model, &queues, &mut self.rng);
         }
+    }
+
+    /// The row that was written shows what the model knows of its queue pair.
+    fn agree_on_row(&self, written: Option<u64>) {
+        assert_eq!(read::<bool>(&self.bench, "wrote"), written.is_some(), "a row is written");
+        let Some(qpn) = written else { return };
+        assert_eq!(u64::from(read::<Bits<QPS>>(&self.bench, "wrote_index")), qpn);
+        let mut row = read::<ResponderRow>(&self.bench, "wrote_row");
+        let mut expected = ResponderRow::default();
+        if let Some(known) = self.model.connections.get(&qpn) {
+            expected = ResponderRow {
+                started: true,
+                expected: u64::from(known.expected.value()).into(),
+                msn: u64::from(known.msn.value()).into(),
+                gap_told: known.gap_told,
+                failed: known.failed,
+            };
+        }
+        if expected.failed {
+            // Gaps do not matter any more.
+            (row.gap_told, expected.gap_told) = (false, false);
+        }
+        assert_eq!(row, expected, "queue pair {qpn}");
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -149,10 +194,11 @@ impl Rig {
         }
     }
 
-    pub(super) fn pause(&mut self, [arrival, change, errand]: [Pause; 3]) {
+    pub(super) fn pause(&mut self, [arrival, change, errand, part]: [Pause; 4]) {
         self.bench[self.arrival].pause(arrival);
         self.bench[self.change].pause(change);
         self.bench[self.errand].pause(errand);
+        self.bench[self.part].pause(part);
     }
 
     /// Holds what came out against the model; gives what it was.
@@ -163,6 +209,8 @@ impl Rig {
             assert_eq!(meaning(*found), meaning(expected.errand), "errand {at}");
         }
         assert_eq!(found.len(), outcomes.len(), "errands");
+        let parts: Vec<KeyWork> = outcomes.iter().filter_map(|outcome| outcome.part).collect();
+        assert_eq!(collect::<KeyWork>(&mut self.bench, self.part), parts, "keys");
         outcomes
     }
 
@@ -179,5 +227,6 @@ impl Rig {
         self.world = World::default();
         self.outcomes.clear();
         self.bench[self.errand].take();
+        self.bench[self.part].take();
     }
 }

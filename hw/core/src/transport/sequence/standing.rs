@@ -17,7 +17,7 @@ record! {
         pub in_write: Bit,
         /// WRITE: where the rest of it goes.
         pub va: Bits<64>,
-        /// WRITE: its key.
+        /// WRITE: its key. With `parting`: the one that is to be ended.
         pub key: Bits<32>,
         /// WRITE: bytes of the rest.
         pub left: Bits<32>,
@@ -27,6 +27,12 @@ record! {
         pub receive: Bits<16>,
         /// Bytes that have come of the message under way.
         pub received: Bits<32>,
+        /// The last SEND is all here, and its receive is completed when the key it names has ended.
+        pub parting: Bit,
+        /// With `parting`: that completion wakes its receiver.
+        pub solicited: Bit,
+        /// With `parting`: requests were thrown away since, and the peer has to send again from the next one on.
+        pub owes: Bit,
         /// READs and atomics carried out, modulo 32.
         pub resources: Bits<5>,
         /// Atomics among them, modulo 32.

@@ -1,17 +1,21 @@
 //! The sequence against its plain-Rust twin.
 
 mod corners;
+mod parts;
 mod peer;
+mod raw;
 mod receives;
 mod resources;
 mod timing;
 
 use rust_hdl::prelude::Bits;
+use stroma_abi::desc::WorkOp;
 use stroma_verilate::{Pause, SplitMix64};
 
-use peer::{Peer, code, requests};
+use peer::{Peer, code};
 
 use super::Sequence;
+use super::account::Account;
 use super::classify::Classify;
 use super::fit::Fitting;
 use super::judge::Judge;
@@ -44,7 +48,7 @@ fn converse(rig: &mut Rig, peer: &mut Peer, rounds: usize, rarely: u64) -> Vec<O
 #[test]
 fn agrees_with_the_model() {
     let mut met = Vec::new();
-    for seed in 0..5 {
+    for seed in 0..16 {
         let mut rig = Rig::new();
         met.extend(converse(&mut rig, &mut Peer::new(seed), 60, 15));
     }
@@ -59,6 +63,10 @@ fn agrees_with_the_model() {
     let atomic = |atomic: Atomic| count(&|outcome| outcome.errand.atomic.index() == atomic as usize);
     let list = |list: List| count(&|outcome| outcome.errand.list.index() == list as usize);
     let flushed = |outcome: &Outcome| outcome.errand.completes && outcome.errand.status != Bits::from(0_u64);
+    let is_key = |outcome: &Outcome| {
+        let is_end = outcome.errand.opcode.index() == WorkOp::SendInv as usize;
+        outcome.errand.completes && is_end && !outcome.errand.fails
+    };
     for (what, count) in [
         ("WRITEs placed", count(&|outcome| outcome.errand.places && outcome.errand.list.index() == 0)),
         ("WRITEs begun", count(&|outcome| outcome.errand.span.index() > outcome.errand.payload_len.index())),
@@ -72,8 +80,12 @@ fn agrees_with_the_model() {
         ("receives completed", count(&|outcome| outcome.errand.completes && !flushed(outcome))),
         ("receives given up", count(&flushed)),
         ("of them not begun", count(&|outcome| flushed(outcome) && outcome.takes)),
+        ("raw frames taken", count(&|outcome| outcome.raw_taken)),
+        ("raw frames lost", count(&|outcome| outcome.raw_lost)),
         ("last receives", count(&|outcome| outcome.errand.last_receive)),
         ("no receives", count(&|outcome| outcome.rnr)),
+        ("before their turn, and not told", count(&|outcome| outcome.early && !outcome.nak)),
+        ("for queue pairs that have failed", count(&|outcome| outcome.unwanted)),
         ("new READs", count(&|outcome| outcome.errand.fresh)),
         ("old READs", answered(Answer::Data).1),
         ("old SENDs and WRITEs", answered(Answer::Acknowledge).1),
@@ -82,6 +94,10 @@ fn agrees_with_the_model() {
         ("additions", atomic(Atomic::Add)),
         ("swaps", atomic(Atomic::Swap)),
         ("old atomics", atomic(Atomic::Replay)),
+        ("keys to be ended", count(&|outcome| outcome.part.is_some())),
+        ("keys ended", count(&|outcome| is_key(outcome) && !outcome.nak)),
+        ("keys ended, and something asked for again", count(&|outcome| is_key(outcome) && outcome.nak)),
+        ("keys not ended", count(&|outcome| outcome.errand.completes && outcome.errand.fails)),
         ("gaps told", count(&|outcome| outcome.nak && !outcome.errand.fails)),
         ("refusals", count(&|outcome| outcome.errand.fails)),
     ] {
@@ -93,7 +109,7 @@ fn agrees_with_the_model() {
 fn survives_stalls() {
     let mut rig = Rig::new();
     let mut peer = Peer::new(9);
-    for stall in stalls_of::<3>() {
+    for stall in stalls_of::<4>() {
         rig.pause(stall);
         converse(&mut rig, &mut peer, 6, 30);
     }
@@ -104,7 +120,7 @@ fn changes_come_between_requests() {
     let mut rig = Rig::new();
     let mut peer = Peer::new(4);
     rig.drifts = true;
-    rig.pause([Pause::None, Pause::Random { seed: 5, percent: 90 }, Pause::None]);
+    rig.pause([Pause::None, Pause::Random { seed: 5, percent: 90 }, Pause::None, Pause::None]);
     for _ in 0..20 {
         let requests: Vec<Arrival> = (0..30).map(|_| peer.request(40)).collect();
         rig.send(&requests);
@@ -122,8 +138,9 @@ fn rust_and_verilog_agree() {
     let cases = [
         differential!("classify", Classify::default, [arrival]),
         differential!("fitting", Fitting::default, [arrival, kind, standing]),
-        differential!("measure", Measure::default, [arrival, standing, stock, answered, finished]),
+        differential!("measure", Measure::default, [arrival, standing, stock, answered, finished, part_room]),
         differential!("judge", Judge::default, [arrival, kind, fit, measured, standing]),
+        differential!("account", Account::default, [kind, measured, verdict, standing]),
         differential!(
             "sequence",
             Sequence::<QPS>::default,
@@ -136,6 +153,7 @@ fn rust_and_verilog_agree() {
                 stock,
                 answered,
                 finished,
+                part.ready,
                 errand.ready
             ]
         ),

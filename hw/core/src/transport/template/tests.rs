@@ -7,14 +7,14 @@ use stroma_abi::wire::opcode::{
     CNP, RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RC_CMP_SWAP, RC_SEND_LAST_INV, RC_WRITE_MIDDLE,
     RC_WRITE_ONLY_IMM,
 };
-use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
+use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::Template;
 use crate::head::Head;
 use crate::pack::Packed;
 use crate::stream::{Beat, beats};
 use crate::testing::{collect, noise, push, read, stalls, verilated};
-use crate::transport::records::{PathRow, TxPacket};
+use crate::transport::records::{Nudge, Occasion, PathRow, TxPacket};
 
 /// What the packets are.
 const OPS: [Opcode; 7] = [
@@ -27,7 +27,9 @@ const OPS: [Opcode; 7] = [
     CNP,
 ];
 /// Queue pairs of the bench.
-const PAIRS: u64 = 4;
+const PAIRS: u64 = 5;
+/// The raw one.
+const RAW: usize = 4;
 
 struct Rig<const D: usize> {
     bench: Bench,
@@ -35,6 +37,8 @@ struct Rig<const D: usize> {
     payload: SourceId,
     head: SinkId,
     source: SinkId,
+    raw: SinkId,
+    departed: SinkId,
     paths: Vec<PathRow>,
     /// Queue pairs of the packets that were not taken.
     numbers: VecDeque<usize>,
@@ -42,6 +46,9 @@ struct Rig<const D: usize> {
     mac: u64,
     rng: SplitMix64,
     again: u32,
+    /// Of each queue pair, what was counted: packets, and those sent again.
+    tallied: Vec<[u32; 2]>,
+    raw_sent: usize,
 }
 
 impl<const D: usize> Rig<D> {
@@ -49,12 +56,14 @@ impl<const D: usize> Rig<D> {
         let mut bench = verilated("template", Template::<D>::default);
         let [packet, payload] =
             ["packet", "payload"].map(|name| bench.source(name).expect("the stream exists"));
-        let [head, source] = ["head", "source"].map(|name| bench.sink(name).expect("the stream exists"));
+        let [head, source, raw, departed] =
+            ["head", "source", "raw", "departed"].map(|name| bench.sink(name).expect("the stream exists"));
         bench.reset(2);
         let mut rng = SplitMix64::new(3);
         let mut paths: Vec<PathRow> =
-            (0..PAIRS).map(|_| PathRow { exists: true, ..noise(&mut rng) }).collect();
-        paths[1].exists = false;
+            (0..PAIRS).map(|_| PathRow { exists: true, raw: false, ..noise(&mut rng) }).collect();
+        paths[1] = PathRow { exists: false, ..noise(&mut rng) };
+        paths[RAW].raw = true;
         paths[2].peer_ip = BigUint::from(0xffff_0a00_0001_u64).into();
         let addresses =
             (0..16).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
@@ -65,12 +74,16 @@ impl<const D: usize> Rig<D> {
             payload,
             head,
             source,
+            raw,
+            departed,
             paths,
             numbers: VecDeque::new(),
             addresses,
             mac,
             rng,
             again: 0,
+            tallied: vec![[0; 2]; 8],
+            raw_sent: 0,
         }
     }
 
@@ -94,6 +107,10 @@ impl<const D: usize> Rig<D> {
             assert_eq!(read::<Bits<4>>(&self.bench, "address_index"), row.source_address);
         }
         self.again += u32::from(read::<bool>(&self.bench, "again"));
+        let tally = read::<Bits<2>>(&self.bench, "tally").index();
+        let of = &mut self.tallied[read::<Bits<24>>(&self.bench, "tally_qpn").index() % 8];
+        (0..2).for_each(|bit| of[bit] += u32::from(tally >> bit & 1 == 1));
+        self.raw_sent += usize::from(read::<bool>(&self.bench, "raw_sent"));
     }
 
     fn queue(&mut self, packet: &TxPacket) {
@@ -104,7 +121,7 @@ impl<const D: usize> Rig<D> {
     /// The twin: what a packet becomes.
     fn expected(&self, packet: &TxPacket) -> Option<Head> {
         let path = self.paths[packet.qpn.index()];
-        path.exists.then(|| Head {
+        (path.exists && !path.raw).then(|| Head {
             dmac: path.peer_mac,
             smac: self.mac.into(),
             tagged: path.has_vlan,
@@ -140,7 +157,10 @@ impl<const D: usize> Rig<D> {
     /// Sends random packets; all must leave as the twin says. Cycles it took.
     fn run(&mut self, count: usize, longest: u64) -> u64 {
         let (mut heads, mut data, mut again) = (Vec::new(), Vec::<Beat<D>>::new(), 0);
-        self.again = 0;
+        let (mut frames, mut departures) = (Vec::<Beat<D>>::new(), Vec::new());
+        (self.again, self.raw_sent) = (0, 0);
+        self.tallied = vec![[0; 2]; 8];
+        let mut tallied = self.tallied.clone();
         for _ in 0..count {
             let len = if longest == 0 { 0 } else { self.rng.below(longest) };
             let op = OPS[usize::try_from(self.rng.below(OPS.len() as u64)).expect("small")].code;
@@ -158,6 +178,16 @@ impl<const D: usize> Rig<D> {
                 heads.push(head);
                 data.extend(beats);
                 again += u32::from(packet.again);
+                let of = &mut tallied[packet.qpn.index()];
+                *of = [of[0] + 1, of[1] + u32::from(packet.again)];
+            } else if self.paths[packet.qpn.index()].exists {
+                again += u32::from(packet.again);
+                let of = &mut tallied[packet.qpn.index()];
+                *of = [of[0] + 1, of[1] + u32::from(packet.again)];
+                let occasion = (Occasion::Departed as u64).into();
+                let departure = Nudge { occasion, qpn: packet.qpn, psn: packet.psn, ..Nudge::default() };
+                departures.extend((len > 0).then_some(departure));
+                frames.extend(beats);
             }
         }
         let start = self.bench.cycle();
@@ -169,7 +199,10 @@ impl<const D: usize> Rig<D> {
         (0..3).for_each(|_| self.step());
         assert!(collect::<Head>(&mut self.bench, self.head) == heads, "heads");
         assert!(collect::<Beat<D>>(&mut self.bench, self.source) == data, "payload");
-        assert_eq!(self.again, again);
+        assert_eq!((self.again, &self.tallied), (again, &tallied));
+        assert!(collect::<Beat<D>>(&mut self.bench, self.raw) == frames, "frames");
+        assert_eq!(self.raw_sent, departures.len());
+        assert_eq!(collect::<Nudge>(&mut self.bench, self.departed), departures);
         cycles
     }
 }
@@ -180,7 +213,7 @@ fn agrees<const D: usize>() {
         for source in [rig.packet, rig.payload] {
             rig.bench[source].pause(idle.clone());
         }
-        for sink in [rig.head, rig.source] {
+        for sink in [rig.head, rig.source, rig.raw, rig.departed] {
             rig.bench[sink].pause(pressure.clone());
         }
         rig.run(80, 300);
@@ -198,6 +231,30 @@ fn a_packet_takes_two_cycles() {
     let mut rig = Rig::<512>::new();
     let cycles = rig.run(100, 0);
     assert!((200..210).contains(&cycles), "{cycles} cycles");
+}
+
+#[test]
+fn a_frame_is_told_two_cycles_after_its_packet_and_the_ninth_waits_until_the_first_is_heard() {
+    let mut rig = Rig::<512>::new();
+    rig.bench[rig.departed].pause(Pause::Always);
+    let packet = TxPacket { qpn: (RAW as u64).into(), payload_len: 60.into(), ..TxPacket::default() };
+    let frame = beats::<512>(&[7; 60]);
+    for _ in 0..10 {
+        rig.queue(&packet);
+        push(&mut rig.bench, rig.payload, &frame);
+    }
+    let start = rig.bench.cycle();
+    while !read::<bool>(&rig.bench, "departed$valid") {
+        rig.step();
+    }
+    assert_eq!(rig.bench.cycle() - start, 2);
+    (0..60).for_each(|_| rig.step());
+    assert_eq!(rig.bench[rig.packet].sent(), 8);
+    assert_eq!(collect::<Beat<512>>(&mut rig.bench, rig.raw), frame.repeat(8));
+    rig.bench[rig.departed].pause(Pause::None);
+    (0..20).for_each(|_| rig.step());
+    assert_eq!(collect::<Nudge>(&mut rig.bench, rig.departed).len(), 10);
+    assert!(collect::<Head>(&mut rig.bench, rig.head).is_empty(), "a frame has no head");
 }
 
 #[test]

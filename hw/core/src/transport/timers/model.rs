@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::waits::{rest, wait};
+use crate::host::work::QpChange;
 use crate::transport::records::Alarm;
 
 /// A row that was read in a cycle.
@@ -11,6 +12,14 @@ struct Sight {
     number: usize,
     deadline: Option<u64>,
     time: u64,
+}
+
+/// What reaches the rows.
+#[derive(Clone, Copy, Debug)]
+enum News {
+    Alarm(Alarm),
+    /// This queue pair begins anew.
+    Resets(usize),
 }
 
 /// All timers, and what is under way between the ports and them.
@@ -24,7 +33,7 @@ pub struct Model {
     pub nudge: Option<usize>,
     found: Option<usize>,
     sight: Option<Sight>,
-    held: Option<Alarm>,
+    held: Option<News>,
     waiting: VecDeque<Alarm>,
 }
 
@@ -56,16 +65,23 @@ impl Model {
         self.deadlines.iter().flatten().min().copied()
     }
 
-    /// One cycle, in which an alarm may come and the nudge be taken.
+    /// One cycle, in which an alarm or a change may come and the nudge be taken.
     ///
     /// # Panics
     /// When there are more rows than addresses.
-    pub fn step(&mut self, time: u64, alarm: Option<Alarm>, is_taken: bool) {
+    pub fn step(&mut self, time: u64, alarm: Option<Alarm>, change: Option<QpChange>, is_taken: bool) {
         let count = self.deadlines.len();
         let ended = self.found.take();
         let set = if ended.is_none() { self.held.take() } else { None };
-        let set = set.filter(|alarm| alarm.rests || !self.resting[alarm.qpn.index() % count]);
-        let set_number = set.map(|alarm| alarm.qpn.index() % count);
+        let number_of = |news: &News| match news {
+            News::Alarm(alarm) => alarm.qpn.index() % count,
+            News::Resets(number) => number % count,
+        };
+        let set = set.filter(|news| match news {
+            News::Alarm(alarm) => alarm.rests || !self.resting[number_of(news)],
+            News::Resets(_) => true,
+        });
+        let set_number = set.as_ref().map(number_of);
 
         // A row counts in the cycle behind that in which it was read, unless time has jumped or an alarm has come.
         let is_over = |sight: &Sight| {
@@ -86,14 +102,21 @@ impl Model {
             (self.deadlines[number], self.resting[number]) = (None, false);
             self.nudge = Some(number);
         }
-        if let (Some(alarm), Some(number)) = (set, set_number) {
+        if let Some(News::Resets(number)) = set {
+            (self.deadlines[number % count], self.resting[number % count]) = (None, false);
+        }
+        if let (Some(News::Alarm(alarm)), Some(number)) = (set, set_number) {
             let code = alarm.timeout.index();
             let cycles = if alarm.rests { rest } else { wait }(self.clock_khz, code);
             let end = (time + cycles).next_multiple_of(2);
             self.deadlines[number] = Some(end).filter(|_| alarm.rests || code > 0);
             self.resting[number] = alarm.rests;
         }
-        self.held = self.held.or_else(|| self.waiting.pop_front());
+        if let Some(change) = change {
+            self.held = change.resets.then(|| News::Resets(change.qpn.index()));
+        } else {
+            self.held = self.held.or_else(|| self.waiting.pop_front().map(News::Alarm));
+        }
         self.waiting.extend(alarm);
     }
 }

@@ -4,7 +4,8 @@ mod rig;
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::{least, scan, waits};
-use crate::testing::{read, stalls};
+use crate::host::work::QpChange;
+use crate::testing::{noise, read, stalls};
 use crate::transport::records::Alarm;
 use crate::verilog::differential::{assert_agree, differential};
 use rig::{QPS, Rig, SWEEP};
@@ -23,6 +24,10 @@ fn live(rig: &mut Rig, cycles: u64, often: u64) {
                 let alarm = any_alarm(&mut rig.rng);
                 rig.send(place, alarm);
             }
+        }
+        if rig.rng.below(10_000) < often && rig.bench[rig.change].is_empty() {
+            let change = QpChange { qpn: rig.rng.below(1 << QPS).into(), ..noise(&mut rig.rng) };
+            rig.send_change(change);
         }
         rig.step();
     }
@@ -47,6 +52,7 @@ fn survives_stalls() {
         for alarm in rig.alarms {
             rig.bench[alarm].pause(idle.clone());
         }
+        rig.bench[rig.change].pause(idle);
         rig.bench[rig.nudge].pause(pressure);
         live(&mut rig, 2500, 20);
         rig.settle();

@@ -91,7 +91,7 @@ impl Receiver {
         while let Some(received) = here.poll_receive(number(self.end.to_le_bytes()[0], index)) {
             let name = format!("end {}, queue pair {index}", self.end);
             let message = self.expected.get_mut(&index).and_then(VecDeque::pop_front).expect("a message");
-            let Received { id, status, operation, bytes, immediate, solicited } = received;
+            let Received { id, status, operation, bytes, immediate, solicited, .. } = received;
             assert_eq!(status, Status::Success, "{name}");
             assert_eq!((operation, bytes as usize), (message.operation, message.bytes.len()), "{name}");
             assert_eq!((immediate, solicited), (message.immediate, message.solicited), "{name}");

@@ -69,3 +69,20 @@ fn the_result_of_an_atomic_stands_behind_its_operands_and_has_eight_bytes() {
         rig.check(&[case.clone(), long, wraps, case]);
     }
 }
+
+#[test]
+fn work_on_keys_is_asked_nothing_and_only_a_bind_has_units() {
+    let mut rig = Rig::new();
+    let mut bind = Case::copy(WorkOp::Bind, sge(u64::MAX, 0), &[]);
+    bind.units.resize(3, [0xff; 64]);
+    bind.work.units = 3_u64.into();
+    let outcome = bind.outcome(rig.mood);
+    assert!(outcome.questions.is_empty() && outcome.sends);
+    gives(&mut rig, &bind, (0, 0));
+    let mut invalidate = Case::copy(WorkOp::Invalidate, sge(u64::MAX, 0), &[]);
+    invalidate.units.clear();
+    let outcome = invalidate.outcome(rig.mood);
+    assert!(outcome.questions.is_empty() && !outcome.sends);
+    gives(&mut rig, &invalidate, (0, 0));
+    rig.check(&[bind.clone(), invalidate.clone(), bind, invalidate]);
+}

@@ -120,6 +120,8 @@ impl Rig {
         let row = self.bars.vector(usize::try_from(vector).expect("small"));
         assert_eq!(self.port::<Moderation>("vector_moderation"), row, "vector {vector}");
         assert_eq!(u64::from(self.port::<Bits<48>>("mac")), self.bars.mac());
+        let raw = (self.port::<Bits<24>>("raw_queue_pair").into(), self.port::<bool>("raw_enable"));
+        assert_eq!(raw, self.bars.raw());
         for reader in 0..2 {
             let index = self.rng.below(16);
             self.drive(&format!("address_index${reader}"), index);

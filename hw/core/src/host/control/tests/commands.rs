@@ -82,7 +82,7 @@ fn each_kind_goes_to_its_owner_and_the_reply_names_the_command() {
 #[test]
 fn a_kind_without_an_owner_is_answered_at_once() {
     let mut rig = Rig::default();
-    for kind in [0, 5, 0xff] {
+    for kind in [0, 6, 0xff] {
         let head = write(&mut rig, kind);
         go(&mut rig);
         assert!(!rig.port::<bool>("busy"));

@@ -65,7 +65,7 @@ fn counters_have_the_order_of_the_map() {
         rig.drive(&format!("counts${count}"), (count as u64 + 1) << 40 | 5);
     }
     let names: Vec<_> = counters::BLOCK.regs[HEAD..].iter().map(|reg| reg.name).collect();
-    assert_eq!((names.len(), names[0], names[22]), (23, "tx_frames", "answers_dropped"));
+    assert_eq!((names.len(), names[0], names[26]), (27, "tx_frames", "raw_sent"));
     for (value, reg) in (1..).zip(&counters::BLOCK.regs[HEAD..]) {
         assert_eq!(rig.raw_load(counters::BLOCK.address(reg)), value << 40 | 5, "{}", reg.name);
     }
@@ -175,6 +175,8 @@ fn a_restart_clears_what_the_host_has_set_and_leaves_the_bus_alone() {
     rig.put(&events::BLOCK, &events::CONSUMER, 0, 77);
     rig.put(&moderation::BLOCK, &moderation::VECTOR, 31, 0x1_0005_0006);
     rig.put(&port::BLOCK, &port::MAC, 0, 0x0605_0403_0201);
+    rig.put(&port::BLOCK, &port::RAW_QUEUE_PAIR, 0, 1 << 31 | 0x12_3456);
+    assert!(rig.port::<bool>("raw_enable"));
     rig.put(&port::BLOCK, &port::ADDRESS_LOW, 15, 0x0807_0605_0403_0201);
     rig.put(&port::BLOCK, &port::ADDRESS_HIGH, 15, 0x100f_0e0d_0c0b_0a09);
     (0..64).for_each(|_| rig.compare_ports());
@@ -186,5 +188,5 @@ fn a_restart_clears_what_the_host_has_set_and_leaves_the_bus_alone() {
         rig.load(address);
     }
     (0..64).for_each(|_| rig.compare_ports());
-    assert!(!rig.port::<bool>("event_enable"));
+    assert!(!rig.port::<bool>("event_enable") && !rig.port::<bool>("raw_enable"));
 }

@@ -1,7 +1,7 @@
 //! What the head of a WQE may say, and on which queue pair.
 
 use stroma_abi::desc::queue_pair::QueuePairKind;
-use stroma_abi::desc::{WorkOp, WqeHead};
+use stroma_abi::desc::{Status, WorkOp, WqeHead};
 
 use super::{MALFORMED, chain, gather, gives};
 use crate::host::parse::rig::{Case, GOOD_OPS, Rig};
@@ -42,6 +42,12 @@ fn each_defect_is_told_by_its_number() {
         (WqeHead { opcode: WorkOp::FetchAdd as u8, length: 0, ..good }, 6),
         (WqeHead { opcode: WorkOp::FetchAdd as u8, length: 8, sge_count: 0, ..good }, 6),
         (WqeHead { opcode: WorkOp::FetchAdd as u8, length: 8, sge_count: 2, ..good }, 6),
+        (WqeHead { opcode: WorkOp::Bind as u8, inline: true, sge_count: 0, length: 0, ..good }, 4),
+        (WqeHead { opcode: WorkOp::Bind as u8, sge_count: 0, length: 1, ..good }, 6),
+        (WqeHead { opcode: WorkOp::Bind as u8, sge_count: 1, length: 0, ..good }, 6),
+        (WqeHead { opcode: WorkOp::Invalidate as u8, inline: true, sge_count: 0, length: 0, ..good }, 4),
+        (WqeHead { opcode: WorkOp::Invalidate as u8, sge_count: 0, length: 1, ..good }, 6),
+        (WqeHead { opcode: WorkOp::Invalidate as u8, sge_count: 1, length: 0, ..good }, 6),
     ];
     for (head, vendor) in defects {
         let units = chain(&[head]);
@@ -75,6 +81,9 @@ fn what_just_fits_is_good() {
         WqeHead { opcode: WorkOp::FetchAdd as u8, units: 8, length: 8, ..good },
         WqeHead { opcode: WorkOp::SendInv as u8, inline: true, length: 480, units: 8, ..good },
         WqeHead { opcode: WorkOp::WriteImm as u8, sge_count: 0, length: 0, solicited: true, ..good },
+        WqeHead { opcode: WorkOp::Bind as u8, sge_count: 0, length: 0, ..good },
+        WqeHead { opcode: WorkOp::Bind as u8, units: 8, sge_count: 0, length: 0, ..good },
+        WqeHead { opcode: WorkOp::Invalidate as u8, units: 3, sge_count: 0, length: 0, ..good },
     ];
     for head in heads {
         gives(&mut rig, &Case::fetched(0, chain(&[head])), &[(0, 0)], head.units.into());
@@ -84,16 +93,50 @@ fn what_just_fits_is_good() {
 }
 
 #[test]
-fn requests_to_a_peer_take_a_reliable_queue_pair() {
+fn requests_to_a_peer_and_work_on_keys_take_a_reliable_queue_pair() {
     let mut rig = Rig::new();
     for op in GOOD_OPS.into_iter().filter(|op| ![WorkOp::Nop, WorkOp::Gather, WorkOp::Scatter].contains(op)) {
-        let case = Case::fetched(3, chain(&[WqeHead { opcode: op as u8, ..gather(3, 2, 8) }]));
+        let mut head = WqeHead { opcode: op as u8, ..gather(3, 2, 8) };
+        if matches!(op, WorkOp::Bind | WorkOp::Invalidate) {
+            (head.sge_count, head.length) = (0, 0);
+        }
+        let case = Case::fetched(3, chain(&[head]));
         gives(&mut rig, &case, &[(0, 0)], 2);
-        assert_eq!(case.outcome().units.len(), 2, "its units go along");
-        for kind in (0..8).filter(|kind| *kind != QueuePairKind::Reliable as u64) {
+        let units = if op == WorkOp::Invalidate { 0 } else { 2 };
+        assert_eq!(case.outcome().units.len(), units, "its units go along if they say anything");
+        let raw = QueuePairKind::Raw as u64;
+        let is_other =
+            |kind: &u64| *kind != QueuePairKind::Reliable as u64 && (*kind != raw || op != WorkOp::Send);
+        for kind in (0..8).filter(is_other) {
             let other = Case { job: Job { kind: kind.into(), ..case.job }, ..case.clone() };
             gives(&mut rig, &other, &[(MALFORMED, 1)], 2);
         }
+    }
+}
+
+#[test]
+fn a_raw_queue_pair_sends_frames_of_14_to_4096_bytes() {
+    let mut rig = Rig::new();
+    let too_long_or_short = (Status::LocalLength as u64, 9);
+    let frame = |length| WqeHead { opcode: WorkOp::Send as u8, ..gather(0, 1, length) };
+    let inline = |length| WqeHead { inline: true, ..frame(length) };
+    let wide = |length| WqeHead { units: 8, sge_count: 0, ..frame(length) };
+    let cases = [
+        (frame(13), too_long_or_short),
+        (frame(14), (0, 0)),
+        (frame(4096), (0, 0)),
+        (frame(4097), too_long_or_short),
+        (wide(4096), (0, 0)),
+        (wide(u32::MAX), too_long_or_short),
+        (inline(13), too_long_or_short),
+        (inline(14), (0, 0)),
+        (inline(33), (MALFORMED, 5)),
+        (WqeHead { sge_count: 0, ..frame(0) }, too_long_or_short),
+    ];
+    for (head, expected) in cases {
+        let case = Case::fetched(0, chain(&[head]));
+        let case = Case { job: Job { kind: (QueuePairKind::Raw as u64).into(), ..case.job }, ..case };
+        gives(&mut rig, &case, &[expected], head.units.into());
     }
 }
 

@@ -158,20 +158,27 @@ fn a_pause_holds_jobs_back_and_notes_doorbells() {
 }
 
 #[test]
-fn a_drained_queue_pair_waits_and_goes_on_when_told() {
+fn jobs_of_a_drained_queue_pair_say_so_and_are_paced() {
     let mut rig = plain();
-    let sends = rig.rows[2];
+    let sends = SendRow { pace: (1000 << 8).into(), ..rig.rows[2] };
     rig.store(2, with_state(&sends, Drained));
+    rig.block_after = Some(0);
     ring(&mut rig, 2, 5);
-    rig.settle();
-    rig.tell(2, false);
-    rig.settle();
-    assert_eq!((jobs(&rig), rig.counts.bad), (vec![], 0));
+    rig.rest();
+    assert_eq!((jobs(&rig), rig.counts.bad), (vec![(2, 0, 5)], 0));
+    assert!(rig.jobs[0].1.drains && !rig.jobs[0].1.flush);
+    // What waits is looked at again when it may go on.
     rig.store(2, sends);
     rig.run(10);
     rig.tell(2, false);
     rig.settle();
-    assert_eq!(jobs(&rig), [(2, 0, 5)]);
+    assert_eq!(jobs(&rig), [(2, 0, 5), (2, 0, 5)]);
+    assert!(!rig.jobs[1].1.drains);
+    // A job of 320 bytes, and one that comes no sooner than its bytes allow.
+    rig.store(2, with_state(&sends, Drained));
+    ring(&mut rig, 2, 6);
+    rig.settle();
+    assert!(rig.jobs[2].1.drains && rig.jobs[2].0 - rig.jobs[1].0 >= 312);
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn a_push_while_the_card_pauses_or_the_pace_forbids_it_is_fetched_later() {
 #[test]
 fn a_push_in_another_state_is_fetched_flushed_or_refused() {
     for (state, counts, bad) in
-        [(Drained, (0, 1, 0), 0), (Error, (0, 1, 1), 0), (SendError, (0, 1, 1), 0), (Init, (0, 0, 0), 1)]
+        [(Drained, (0, 1, 1), 0), (Error, (0, 1, 1), 0), (SendError, (0, 1, 1), 0), (Init, (0, 0, 0), 1)]
     {
         let mut rig = plain();
         let row = with_state(&rig.rows[1], state);

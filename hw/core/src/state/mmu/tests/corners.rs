@@ -11,7 +11,7 @@ use crate::state::access::Cause;
 pub(super) fn plain(pages: u64) -> (Region, Ask) {
     let base = 0x7000_0000_0000;
     let region = Region { base, length: pages << 12, key: 0xab, pd: 9, rights: 31, ..Region::default() };
-    (region, Ask { client: 0, tag: 0, key: 0x3ab, pd: 9, va: base, len: 64, need: 0 })
+    (region, Ask { client: 0, tag: 0, key: 0x3ab, pd: 9, qpn: 0, va: base, len: 64, need: 0 })
 }
 
 /// An MMU that knows the plain region as number 3.

@@ -25,9 +25,9 @@ fn created(rig: &mut Rig, object: u32, kind: QueuePairKind) {
     assert_eq!(rig.carry_out(command), DONE);
 }
 
-/// A command that asks for a state and gives these attributes, all of value 1.
+/// A command that asks for a state and gives these attributes: the longest path MTU, and 1 elsewhere.
 fn to(object: u32, state: QueuePairState, attributes: u64) -> Ask {
-    let body = QueuePair { state: state as u8, path_mtu: 1, pace: 1, ..QueuePair::default() };
+    let body = QueuePair { state: state as u8, path_mtu: 5, pace: 1, ..QueuePair::default() };
     let attributes = attributes | attribute::STATE;
     Ask { attributes, body: body.to_bytes(), ..Ask::new(Verb::Modify, object) }
 }
@@ -47,6 +47,22 @@ fn led(rig: &mut Rig, object: u32, kind: QueuePairKind, state: QueuePairState) {
         };
         let row = TRANSITIONS.iter().find(is_row).expect("the way is in the table");
         assert_eq!(rig.carry_out(to(object, row.to, row.required)), DONE);
+    }
+}
+
+#[test]
+fn a_raw_queue_pair_has_the_longest_path_mtu_and_no_other() {
+    let mut rig = Rig::default();
+    for path_mtu in 0..8 {
+        created(&mut rig, 5, QueuePairKind::Raw);
+        led(&mut rig, 5, QueuePairKind::Raw, QueuePairState::Init);
+        let state = QueuePairState::ReadyToReceive as u8;
+        let body = QueuePair { state, path_mtu, ..QueuePair::default() };
+        let attributes = attribute::STATE | attribute::PATH_MTU;
+        let command = Ask { attributes, body: body.to_bytes(), ..Ask::new(Verb::Modify, 5) };
+        let expected = if path_mtu == 5 { DONE } else { CommandStatus::BadField as u64 };
+        assert_eq!(rig.carry_out(command), expected, "{path_mtu}");
+        assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 5)), DONE);
     }
 }
 
@@ -141,10 +157,7 @@ fn a_change_of_an_error_goes_before_that_of_the_command_behind_it() {
         }
         // All that the command waits for has come; one change is on offer, and it is the error's.
         let change: QpChange = rig.port("change$payload");
-        assert_eq!(
-            change,
-            QpChange { qpn: u64::from(1 + told).into(), resets: false, stops: true, ends: false }
-        );
+        assert_eq!(change, QpChange { qpn: u64::from(1 + told).into(), stops: true, ..QpChange::default() });
         assert!(rig.is_ended() && rig.port::<bool>("change$valid") && rig.errors_waiting() == 0);
         rig.hold_changes(false);
         rig.settle();
@@ -246,6 +259,11 @@ fn the_latencies_are_those_promised() {
     assert_eq!(cycles(&rig), 5);
     assert_eq!(rig.carry_out(to(0, QueuePairState::Init, 0)), DONE);
     assert_eq!(cycles(&rig), 5);
+    for state in [QueuePairState::ReadyToReceive, QueuePairState::ReadyToSend] {
+        assert_eq!(rig.carry_out(to(0, state, 0)), DONE);
+    }
+    assert_eq!(rig.carry_out(to(0, QueuePairState::Drained, 0)), DONE);
+    assert_eq!(cycles(&rig), 9);
     assert_eq!(rig.carry_out(to(0, QueuePairState::Error, 0)), DONE);
     assert_eq!(cycles(&rig), 7);
     assert_eq!(rig.carry_out(to(0, QueuePairState::Reset, 0)), DONE);
@@ -253,6 +271,41 @@ fn the_latencies_are_those_promised() {
     rig.error(0, 1, true);
     assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 0)), DONE);
     assert_eq!(cycles(&rig), 13, "an end, and an error taken together with the command");
+}
+
+#[test]
+fn a_queue_pair_that_has_drained_says_so_once_and_only_if_it_was_asked_to() {
+    use QueuePairState::{Drained, ReadyToSend};
+    let mut rig = Rig::default();
+    created(&mut rig, 3, QueuePairKind::Reliable);
+    led(&mut rig, 3, QueuePairKind::Reliable, ReadyToSend);
+    // Nobody has asked, or it is not draining.
+    rig.emptied(3);
+    assert_eq!(rig.carry_out(to(3, Drained, 0)), DONE);
+    assert!(rig.owner.queue_pairs[&3].draining);
+    rig.emptied(3);
+    rig.settle();
+    assert!(!rig.owner.queue_pairs[&3].draining && rig.drains_told == 0);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Query, 3)), DONE);
+    assert_eq!(rig.carry_out(to(3, ReadyToSend, 0)), DONE);
+    // Asked for: once, and not again by changes within the state.
+    let body = QueuePair { state: Drained as u8, notify: true, draining: true, ..QueuePair::default() };
+    let notified = Ask { body: body.to_bytes(), ..to(3, Drained, 0) };
+    for told in [1, 1] {
+        assert_eq!(rig.carry_out(notified), DONE);
+        rig.emptied(3);
+        rig.emptied(3);
+        rig.settle();
+        assert_eq!(rig.drains_told, told);
+    }
+    // An error ends a drain, and what comes late is not meant.
+    assert_eq!(rig.carry_out(to(3, ReadyToSend, 0)), DONE);
+    assert_eq!(rig.carry_out(notified), DONE);
+    rig.error(3, 9, false);
+    rig.emptied(3);
+    rig.settle();
+    assert_eq!(rig.drains_told, 1);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Query, 3)), DONE);
 }
 
 #[test]

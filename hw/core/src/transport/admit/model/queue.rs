@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
-use stroma_abi::desc::{AtomicOperands, Sge, WorkOp, WqeHead};
+use stroma_abi::desc::{AtomicOperands, Sge, WindowBind, WorkOp, WqeHead};
 
 use crate::host::work::Work;
-use crate::transport::records::Sent;
+use crate::state::command::KeyVerb;
+use crate::transport::records::{KeyJob, Sent};
 
 /// A queue pair's sending.
 #[expect(clippy::struct_excessive_bools, reason = "each is a bit of the row")]
@@ -16,7 +17,7 @@ use crate::transport::records::Sent;
 pub struct Queue {
     /// Something was admitted.
     pub started: bool,
-    /// A request was overwritten under way.
+    /// A request was overwritten under way, or has failed.
     pub halted: bool,
     /// Flushed.
     pub stopped: bool,
@@ -40,6 +41,8 @@ pub struct Queue {
     pub reads: u64,
     /// The newest local work.
     pub local_ticket: u64,
+    /// Works on keys, ever.
+    pub keys: u64,
     /// What was sent, by number: its first PSN, and its entry.
     pub messages: BTreeMap<u64, (u64, Sent)>,
 }
@@ -79,8 +82,38 @@ pub fn is_request(work: &Work) -> bool {
 /// Do units follow behind this work?
 #[must_use]
 pub fn has_units(work: &Work) -> bool {
-    let copies = matches!(op(work), Some(WorkOp::Gather | WorkOp::Scatter));
-    is_request(work) || (!work.ends && u64::from(work.status) == 0 && copies)
+    let has_list = matches!(op(work), Some(WorkOp::Gather | WorkOp::Scatter | WorkOp::Bind));
+    is_request(work) || (!work.ends && u64::from(work.status) == 0 && has_list)
+}
+
+/// Is it for a key?
+#[must_use]
+pub fn is_key(work: &Work) -> bool {
+    let has_key = matches!(op(work), Some(WorkOp::Bind | WorkOp::Invalidate));
+    !work.ends && u64::from(work.status) == 0 && has_key
+}
+
+/// What a work asks of a key; `turn` tells its end.
+pub(super) fn key_job(work: &Work, first: Option<&Bits<512>>, turn: bool) -> KeyJob {
+    let (verb, bind) = if op(work) == Some(WorkOp::Bind) {
+        (KeyVerb::Bind, WindowBind::parse(&bytes(first)[BODY_AT..]).expect("all of it"))
+    } else {
+        (KeyVerb::Invalidate, WindowBind::default())
+    };
+    KeyJob {
+        verb: (verb as u64).into(),
+        qpn: work.qpn,
+        pd: work.pd,
+        key: work.key,
+        region: u64::from(bind.region).into(),
+        base: bind.base.into(),
+        length: bind.length.into(),
+        rights: u64::from(bind.rights).into(),
+        cq: work.cq,
+        index: work.index,
+        signaled: work.signaled,
+        turn,
+    }
 }
 
 /// Packets of a message.

@@ -7,7 +7,7 @@ use stroma_verilate::SplitMix64;
 use crate::host::work::Work;
 use crate::testing::noise;
 use crate::transport::admit::model::{Outcome, has_units};
-use crate::transport::records::{Alarm, Message, Nudge, Occasion, Progress, Sent, SentRow};
+use crate::transport::records::{Alarm, KeyJob, Message, Nudge, Occasion, Progress, Sent, SentRow};
 
 /// A work and its units.
 #[derive(Clone, Debug)]
@@ -33,6 +33,7 @@ impl Case {
             send_psn: 0xff_fff0_u64.into(),
             reads_out: 4.into(),
             fence: false,
+            drains: false,
             ..noise(&mut rng)
         };
         Self { work, units: vec![noise(&mut rng)] }.fit()
@@ -71,6 +72,7 @@ impl Case {
 pub(in crate::transport::admit) struct Seen {
     pub(in crate::transport::admit) local: Vec<Work>,
     pub(in crate::transport::admit) local_units: Vec<Bits<512>>,
+    pub(in crate::transport::admit) key: Vec<KeyJob>,
     pub(in crate::transport::admit) message: Vec<Message>,
     pub(in crate::transport::admit) message_units: Vec<Bits<512>>,
     pub(in crate::transport::admit) progress: Vec<Progress>,
@@ -88,6 +90,7 @@ impl Seen {
             self.local.push(work);
             self.local_units.extend(units.iter().filter(|_| goes));
         }
+        self.key.extend(outcome.key);
         self.message_units.extend(units.iter().filter(|_| outcome.message.is_some()));
         self.message.extend(outcome.message);
         self.progress.extend(outcome.progress);

@@ -251,12 +251,36 @@ fn a_stopped_queue_pair_is_flushed_once_and_sends_no_more() {
     rewind(&mut rig, 0, 0, 0, 0);
     assert_eq!(rig.outcome().progress, [], "nothing is sent again");
     rig.acknowledge(QPN, 1, 0);
-    let seen = job(&mut rig, [write(1), Case::new(WorkOp::Gather, QPN, 2, 5), read(3)]);
-    let flushed = Status::Flushed as u64;
+    let refused = write(4).status(Status::LocalProtection).with(|work| work.vendor = 3.into());
+    let hopeless = read(5).with(|work| work.reads_out = 0.into());
+    let copy = Case::new(WorkOp::Gather, QPN, 2, 5).with(|work| work.units = 1.into());
+    let seen = job(&mut rig, [write(1), copy, read(3), refused, hopeless, nop(6)]);
+    let flushed = (1..7).map(|index| (index, Status::Flushed as u64, 0)).collect();
     assert_eq!(
         (locals(&seen), seen.message.len()),
-        ((vec![(1, flushed, 0), (2, 0, 0), (3, flushed, 0)], 1), 0)
+        ((flushed, 0), 0),
+        "local work and what is refused here, too"
     );
+    assert_eq!(report(&seen), (7, false, 0));
+}
+
+#[test]
+fn nothing_goes_behind_a_message_that_failed_even_before_the_queue_pair_stops() {
+    let mut rig = Rig::new();
+    job(&mut rig, [write(0), write(1)]);
+    rig.give_up(QPN, 1);
+    assert_eq!(report(&job(&mut rig, [write(2), nop(3)])), (2, true, 0), "until what was sent is given up");
+    rig.give_up(QPN, 2);
+    let seen = job(&mut rig, [write(2), nop(3)]);
+    let flushed = vec![(2, Status::Flushed as u64, 0), (3, Status::Flushed as u64, 0)];
+    assert_eq!((locals(&seen), seen.message.len(), report(&seen)), ((flushed, 0), 0, (4, false, 0)));
+    rig.change(QPN, false, true);
+    assert_eq!(rig.outcome().flushes.len(), 1, "it stops all the same");
+    // What comes after a reset is not meant.
+    rig.change(QPN, true, false);
+    rig.acknowledge(QPN, 0, 0);
+    rig.outcome();
+    assert_eq!(job(&mut rig, [write(0)]).message.len(), 1);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use crate::transport::admit::{
-    Admit, advance, amend, catch_up, desk, intake, job, judge, measure, nudges, route, rows, tickets,
+    Admit, advance, amend, catch_up, desk, intake, job, judge, keyed, measure, nudges, route, rows, tickets,
 };
 use crate::verilog::differential::{Case, assert_agree, differential};
 
@@ -10,7 +10,7 @@ fn logic() -> Vec<Case> {
         differential!(
             "judge",
             judge::Judge::default,
-            [row, resumes, pending, reads, found, work, opening, packets, local_ended, bytes]
+            [row, resumes, pending, reads, found, work, opening, packets, local_ended, keys, bytes]
         ),
         differential!(
             "advance",
@@ -28,6 +28,7 @@ fn parts() -> Vec<Case> {
             clock,
             [reset, acts, work, verdict, bytes, rewound, forgotten, qpn]
         ),
+        differential!("keyed", keyed::Keyed::default, clock, [looks, row, keyed, room]),
         differential!("tickets", tickets::Tickets::default, clock, [reset, ended, asks, asked, issues]),
         differential!(
             "rows",
@@ -68,6 +69,11 @@ fn parts() -> Vec<Case> {
             clock,
             [work.payload, work.valid, units.payload, units.valid, shown.ready, opening.ready, held.ready]
         ),
+    ]
+}
+
+fn wholes() -> Vec<Case> {
+    vec![
         differential!(
             "desk",
             desk::Desk::default,
@@ -82,6 +88,8 @@ fn parts() -> Vec<Case> {
                 acked,
                 out_found,
                 ended,
+                keyed,
+                key.ready,
                 colour,
                 rewound,
                 forgotten,
@@ -117,6 +125,8 @@ fn parts() -> Vec<Case> {
                 colour,
                 out_found,
                 acked,
+                keyed,
+                key.ready,
                 ended
             ]
         ),
@@ -125,5 +135,5 @@ fn parts() -> Vec<Case> {
 
 #[test]
 fn rust_and_verilog_agree() {
-    assert_agree(logic().into_iter().chain(parts()), 300);
+    assert_agree(logic().into_iter().chain(parts()).chain(wholes()), 300);
 }

@@ -7,9 +7,10 @@ use stroma_verilate::SplitMix64;
 
 use crate::testing::noise;
 use crate::transport::admit::rig::{Case, Rig};
-use crate::transport::records::{AckedRow, Rewind};
+use crate::transport::records::{AckedRow, KeyedRow, Rewind};
 
 /// A queue pair as its neighbours see it.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Pair {
     path_mtu: u64,
     send_psn: u64,
@@ -23,6 +24,8 @@ struct Pair {
     over: u64,
     reads_over: u64,
     is_stopping: bool,
+    /// The last of the messages that are over did not succeed.
+    has_failed: bool,
 }
 
 impl Pair {
@@ -39,13 +42,16 @@ impl Pair {
             over: 0,
             reads_over: 0,
             is_stopping: false,
+            has_failed: false,
         }
     }
 
     fn request(&mut self, rng: &mut SplitMix64, qpn: u64, index: u16) -> (Case, u16) {
         let (path_mtu, send_psn, reads_out) = (self.path_mtu, self.send_psn, self.reads_out);
         let make = || {
-            let op = match rng.below(20) {
+            let op = match rng.below(22) {
+                20 => WorkOp::Bind,
+                21 => WorkOp::Invalidate,
                 0 => WorkOp::Nop,
                 1 => WorkOp::Gather,
                 2 => WorkOp::Scatter,
@@ -72,6 +78,7 @@ impl Pair {
             // What does not end in its life keeps all behind it waiting.
             let length = match op {
                 _ if is_atomic => 8,
+                WorkOp::Bind | WorkOp::Invalidate => 0,
                 WorkOp::Read => length,
                 _ if length > 1 << 20 && rng.below(4) != 0 => 70_000,
                 _ => length,
@@ -104,13 +111,15 @@ pub(super) struct Peers {
     rng: SplitMix64,
     pairs: Vec<Pair>,
     heard: usize,
+    /// Works on keys that have ended.
+    keys_over: usize,
 }
 
 impl Peers {
     pub(super) fn new(seed: u64, count: usize) -> Self {
         let mut rng = SplitMix64::new(seed);
         let pairs = (0..count).map(|_| Pair::new(&mut rng)).collect();
-        Self { rng, pairs, heard: 0 }
+        Self { rng, pairs, heard: 0, keys_over: 0 }
     }
 
     pub(super) fn step(&mut self, rig: &mut Rig) {
@@ -123,6 +132,7 @@ impl Peers {
             19 => self.begin_anew(rig, qpn),
             _ => None,
         };
+        self.end_key(rig);
         rig.ended = (rig.ended + self.rng.below(4) / 3).min(rig.seen.local.len() as u64);
         rig.step_with(row.map(|row| (qpn, row)));
         for progress in &rig.seen.progress[self.heard..] {
@@ -134,6 +144,16 @@ impl Peers {
         self.heard = rig.seen.progress.len();
     }
 
+    /// The oldest work on a key ends, or not yet; seldom badly.
+    fn end_key(&mut self, rig: &mut Rig) {
+        if let Some(job) = rig.seen.key.get(self.keys_over)
+            && self.rng.below(30) == 0
+        {
+            self.keys_over += 1;
+            rig.end_key(job.qpn.into(), KeyedRow { turn: job.turn, failed: self.rng.below(8) == 0 });
+        }
+    }
+
     /// Fetches some requests; seldom where nothing can go, or from the wrong place, or what was overwritten.
     fn job(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
         let (pair, rng) = (&mut self.pairs[usize::try_from(qpn).expect("small")], &mut self.rng);
@@ -141,6 +161,7 @@ impl Peers {
             return None;
         }
         pair.in_job = true;
+        let drains = rng.below(8) == 0;
         let mut index = pair.next.wrapping_sub(u16::from(rng.below(40) == 0));
         for _ in 0..rng.below(6) {
             let (mut case, count) = pair.request(rng, qpn, index);
@@ -153,7 +174,7 @@ impl Peers {
                 };
             }
             let status = u64::from(case.work.status);
-            rig.send(case);
+            rig.send(case.with(|work| work.drains = drains));
             index = index.wrapping_add(count);
             if [Status::LocalQueuePair as u64, Status::General as u64].contains(&status) && rng.below(2) == 0
             {
@@ -164,6 +185,7 @@ impl Peers {
         rig.send(Case::end(qpn, index.into()).with(|work| {
             work.send_psn = send_psn.into();
             work.reads_out = reads_out.into();
+            work.drains = drains;
         }));
         None
     }
@@ -179,22 +201,29 @@ impl Peers {
         if !rig.is_calm(qpn) && rng.below(4) != 0 {
             return None;
         }
+        let mut moves = false;
         while let Some((psn, entry)) = queue.messages.get(&pair.over)
+            && !pair.has_failed
             && psn + u64::from(entry.packets) <= queue.frontier
             && rng.below(4) != 0
         {
             pair.over += 1;
+            moves = true;
             let asked = [WorkOp::Read, WorkOp::CmpSwap, WorkOp::FetchAdd].map(|op| op as u64);
             pair.reads_over += u64::from(asked.contains(&u64::from(entry.opcode)));
         }
         pair.waits = false;
-        (rng.below(2) == 0)
-            .then(|| AckedRow { tail: (pair.over % 64).into(), reads: (pair.reads_over % 32).into() })
+        pair.has_failed |= moves && rng.below(60) == 0;
+        (rng.below(2) == 0).then(|| AckedRow {
+            tail: (pair.over % 64).into(),
+            reads: (pair.reads_over % 32).into(),
+            failed: pair.has_failed,
+        })
     }
 
     fn rewind(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
         let (pair, rng) = (&self.pairs[usize::try_from(qpn).expect("small")], &mut self.rng);
-        let queue = rig.model.queues.get(&qpn).filter(|_| !rig.is_changing())?;
+        let queue = rig.model.queues.get(&qpn).filter(|_| !rig.is_changing() && !pair.has_failed)?;
         let Some((psn, entry)) = queue.messages.get(&pair.over) else {
             // All was answered while it rested: index and PSN mean nothing.
             if queue.held && !rig.is_rewinding(qpn) {
@@ -219,7 +248,8 @@ impl Peers {
     fn stop(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
         let pair = &mut self.pairs[usize::try_from(qpn).expect("small")];
         let is_halted = rig.model.queues.get(&qpn).is_some_and(|queue| queue.halted);
-        if is_halted || self.rng.below(20) == 0 {
+        let has_failed = rig.keyed.get(&qpn).is_some_and(|row| row.failed);
+        if is_halted || pair.has_failed || has_failed || self.rng.below(20) == 0 {
             pair.is_stopping = true;
             rig.change(qpn, false, self.rng.below(8) != 0);
         }
@@ -229,12 +259,15 @@ impl Peers {
     /// The queue pair is reset, when nothing of it is under way.
     fn begin_anew(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
         let pair = &mut self.pairs[usize::try_from(qpn).expect("small")];
-        let is_over = rig.model.queues.get(&qpn).is_none_or(|queue| pair.over == queue.head);
+        let mut keys = rig.expected.key[self.keys_over..].iter();
+        let is_over = rig.model.queues.get(&qpn).is_none_or(|queue| pair.over == queue.head)
+            && keys.all(|job| u64::from(job.qpn) != qpn);
         if pair.in_job || !pair.is_stopping || !is_over || !rig.is_calm(qpn) {
             return None;
         }
         *pair = Pair::new(&mut self.rng);
         rig.change(qpn, true, false);
+        rig.end_key(qpn, KeyedRow::default());
         Some(AckedRow::default())
     }
 }

@@ -1,4 +1,4 @@
-//! Queue pairs whose peer is not ready.
+//! Queue pairs whose peer is not ready, and those that drain.
 
 use stroma_abi::desc::{Status, WorkOp};
 
@@ -142,4 +142,59 @@ fn what_was_overwritten_is_told_when_the_rest_is_over() {
     assert_eq!(job(&mut rig, [other()]).failures.len(), 0);
     rewound(&mut rig, back(0, false));
     assert_eq!(job(&mut rig, [other()]).failures.len(), 1);
+}
+
+/// The same in Drained.
+fn drained(case: Case) -> Case {
+    case.with(|work| work.drains = true)
+}
+
+#[test]
+fn a_drained_queue_pair_begins_nothing_local_or_not_and_goes_on_where_it_was() {
+    let mut rig = Rig::new();
+    job(&mut rig, (0..2).map(write));
+    for next in [write(2), nop(2), write(2).status(Status::LocalProtection)] {
+        let seen = job(&mut rig, [drained(next), drained(write(3))]);
+        assert_eq!((seen.message.len(), locals(&seen).0.len(), report(&seen)), (0, 0, (2, true, 0)));
+    }
+    // Also when nothing is unacknowledged any more.
+    rig.acknowledge(QPN, 2, 0);
+    let seen = job(&mut rig, [drained(write(2))]);
+    assert_eq!((seen.message.len(), report(&seen)), (0, (2, true, 0)));
+    let seen = job(&mut rig, [write(2), write(3)]);
+    assert_eq!((seen.message.len(), report(&seen)), (2, (4, false, 20)));
+}
+
+#[test]
+fn a_drained_queue_pair_finishes_what_it_has_begun_and_sends_it_again() {
+    let mut rig = Rig::new();
+    // Longer than a visit.
+    let long = |index| Case::new(WorkOp::Write, QPN, index, 200_000);
+    let seen = job(&mut rig, [long(0), write(1)]);
+    let begun = parts(&seen).len();
+    assert_eq!(begun, 1);
+    let mut visits = 1;
+    while report(&job(&mut rig, [drained(long(0)), drained(write(1))])).0 == 0 {
+        visits += 1;
+    }
+    assert_eq!(visits, 3, "200,000 bytes take four visits");
+    let seen = job(&mut rig, [drained(write(1))]);
+    assert_eq!((seen.message.len(), report(&seen)), (0, (1, true, 0)));
+    assert_eq!(rewound(&mut rig, back(0, false)), (0, false));
+    let seen = job(&mut rig, [drained(long(0))]);
+    assert!(seen.message.len() == 1 && seen.message[0].again);
+}
+
+#[test]
+fn a_drained_queue_pair_that_is_stopped_is_flushed_by_its_next_job() {
+    let mut rig = Rig::new();
+    rig.change(QPN, false, true);
+    rig.outcome();
+    // Fetched before the stop, they are not flushed, and must not be carried out.
+    for next in [write(0), nop(0)] {
+        let seen = job(&mut rig, [drained(next)]);
+        assert_eq!((locals(&seen).0.len(), report(&seen)), (0, (0, true, 0)));
+    }
+    let seen = job(&mut rig, [nop(0).status(Status::Flushed)]);
+    assert_eq!(locals(&seen).0, [(0, Status::Flushed as u64, 0)]);
 }

@@ -1,8 +1,8 @@
 //! What comes of one arrival.
 
 use rust_hdl::prelude::Bits;
-use stroma_abi::desc::Status;
 use stroma_abi::desc::region::rights;
+use stroma_abi::desc::{Statistics, Status};
 use stroma_abi::wire::{NakCode, Opcode, Position, Syndrome, opcode};
 
 use super::{Outcome, Row, ahead, fetches, is_atomic, mtu};
@@ -39,7 +39,21 @@ impl<'a> Course<'a> {
         fetches(self.row.entry(self.ring))
     }
 
-    pub(super) fn answer(&mut self) {
+    /// An answer of the peer, and what comes of it.
+    pub(super) fn answer(mut self) -> Outcome {
+        let before = *self.row;
+        self.hear();
+        let is_vain = *self.row == before && self.outcome.rewind.is_none();
+        // A frame that has departed comes like an answer, but nobody sent one.
+        let is_answer = !self.arrival.raw;
+        let mut outcome = self.finish();
+        outcome.is_stale = is_answer && is_vain && !before.failed;
+        outcome.is_unwanted = is_answer && is_vain && before.failed;
+        outcome.errands.iter_mut().for_each(|errand| errand.is_awaited = is_answer && !is_vain);
+        outcome
+    }
+
+    fn hear(&mut self) {
         let unanswered = self.row.unanswered(self.ring);
         let distance = ahead(self.arrival.psn.into(), unanswered);
         if !self.is_alive() || distance >= ahead(self.sent.frontier.into(), unanswered) {
@@ -52,11 +66,11 @@ impl<'a> Course<'a> {
         let is_positive = matches!(syndrome, Syndrome::Ack { .. });
         let answers = match *op {
             opcode::RC_ACKNOWLEDGE => !matches!(syndrome, Syndrome::Reserved(_)),
-            opcode::RC_ATOMIC_ACKNOWLEDGE => is_positive,
-            opcode::RC_READ_RESPONSE_FIRST
-            | opcode::RC_READ_RESPONSE_MIDDLE
+            opcode::RC_ATOMIC_ACKNOWLEDGE
+            | opcode::RC_READ_RESPONSE_FIRST
             | opcode::RC_READ_RESPONSE_LAST
-            | opcode::RC_READ_RESPONSE_ONLY => true,
+            | opcode::RC_READ_RESPONSE_ONLY => is_positive,
+            opcode::RC_READ_RESPONSE_MIDDLE => true,
             _ => false,
         };
         if !answers {
@@ -64,12 +78,19 @@ impl<'a> Course<'a> {
         }
         let is_plain = *op == opcode::RC_ACKNOWLEDGE;
         if !self.retire(distance + u64::from(is_plain && is_positive)) {
+            self.outcome.counted = Some(Statistics::IMPLIED_NAK_SEQ_ERR);
             return self.again();
         }
         match syndrome {
             _ if !is_plain => self.take(op),
-            Syndrome::RnrNak { timer } => self.rest(timer),
-            Syndrome::Nak(NakCode::PsnSequence) => self.again(),
+            Syndrome::RnrNak { timer } => {
+                self.outcome.counted = Some(Statistics::RNR_NAK_RETRY_ERR);
+                self.rest(timer);
+            }
+            Syndrome::Nak(NakCode::PsnSequence) => {
+                self.outcome.counted = Some(Statistics::PACKET_SEQ_ERR);
+                self.again();
+            }
             Syndrome::Nak(code) => self.fail(meaning(code)),
             _ => {}
         }
@@ -210,7 +231,7 @@ impl<'a> Course<'a> {
         if self.sent.frontier == self.row.unanswered(self.ring) {
             return self.alarm();
         }
-        self.outcome.is_late = true;
+        self.outcome.counted = Some(Statistics::LOCAL_ACK_TIMEOUT_ERR);
         self.row.recovering = false;
         self.again();
     }

@@ -1,6 +1,7 @@
 //! The block beside the two memories that tell it what was sent.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::statistics::REQUESTER_COUNTERS;
 
 use crate::host::work::QpChange;
 use crate::prim::ram::BlockRam;
@@ -25,6 +26,10 @@ block! {
         pub rewind: StreamSource<Rewind>,
         pub alarm: StreamSource<Alarm>,
         pub timeouts: Signal<Out, Bit>,
+        pub stale: Signal<Out, Bit>,
+        pub unwanted: Signal<Out, Bit>,
+        pub tally: Signal<Out, Bits<REQUESTER_COUNTERS>>,
+        pub tally_index: Signal<Out, Bits<QPS>>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         complete: Complete<QPS, OUT>,
@@ -56,6 +61,10 @@ impl<const QPS: usize, const OUT: usize> Logic for Bed<QPS, OUT> {
         self.entries.read_address.next = self.complete.out_index.val();
         self.complete.out_entry.next = self.entries.read_data.val();
         self.timeouts.next = self.complete.timeouts.val();
+        self.stale.next = self.complete.stale.val();
+        self.unwanted.next = self.complete.unwanted.val();
+        self.tally.next = self.complete.tally.val();
+        self.tally_index.next = self.complete.tally_index.val();
         self.ready.next = self.complete.ready.val();
         self.busy.next = self.complete.busy.val();
     }

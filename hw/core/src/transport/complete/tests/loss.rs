@@ -63,6 +63,8 @@ struct Wire {
     percent: u64,
     unready: u64,
     heard: [usize; 3],
+    /// Packets that chance would have lost.
+    spared: u64,
 }
 
 impl Wire {
@@ -100,11 +102,17 @@ impl Wire {
                 answers: VecDeque::new(),
             });
         }
-        Self { rig, pairs, rng, percent, unready, heard: [0; 3] }
+        Self { rig, pairs, rng, percent, unready, heard: [0; 3], spared: 0 }
     }
 
-    fn is_lost(&mut self) -> bool {
-        self.rng.below(100) < self.percent
+    /// Chance, but with mercy for the last try. At 25 % a READ's request or answer is lost in 44 of a hundred tries, so one READ in
+    /// 750 loses all eight and is given up, as it should be: about every third run of so many messages. Since the last try
+    /// comes through here, whoever gives up has not tried as often as it may, or has not sent what is missing.
+    fn is_lost(&mut self, qpn: usize) -> bool {
+        let is_struck = self.rng.below(100) < self.percent;
+        let is_spared = is_struck && self.rig.rows[qpn].used == self.rig.settings[qpn].retry;
+        self.spared += u64::from(is_spared);
+        is_struck && !is_spared
     }
 
     /// Sends one packet of a queue pair.
@@ -138,7 +146,7 @@ impl Wire {
                 || message.opcode == WriteImm as u64 && is_last,
             asks: is_last,
         };
-        if !self.is_lost() {
+        if !self.is_lost(qpn) {
             self.receive(qpn, request);
         }
     }
@@ -195,7 +203,7 @@ impl Wire {
     }
 
     fn give(&mut self, qpn: usize, answer: &Arrival) {
-        if !self.is_lost() {
+        if !self.is_lost(qpn) {
             self.pairs[qpn].answers.push_back(*answer);
         }
     }
@@ -278,7 +286,8 @@ fn note(pair: &mut Pair, errand: &Errand) {
 #[test]
 fn whatever_is_lost_each_message_completes_once_and_in_order() {
     let mut rig = Rig::default();
-    for (seed, percent, unready) in [(1, 0, 0), (2, 3, 0), (3, 10, 20), (4, 15, 25), (5, 0, 40)] {
+    for (seed, percent, unready) in [(1, 0, 0), (2, 3, 0), (3, 10, 20), (4, 25, 25), (5, 0, 40), (6, 40, 60)]
+    {
         rig.reset();
         let mut wire = Wire::new(rig, seed, percent, unready, 90);
         let start = wire.rig.bench.cycle();
@@ -293,6 +302,7 @@ fn whatever_is_lost_each_message_completes_once_and_in_order() {
         let repeats = rewinds.len() - 2 * rests;
         assert_eq!(repeats > 50, percent > 0, "{repeats} rewinds at {percent} %");
         assert_eq!(rests > 20, unready > 0, "{rests} rests at {unready} %");
+        assert!(percent < 40 || wire.spared > 20, "last tries lost {} packets", wire.spared);
         for pair in &wire.pairs {
             let success = Status::Success as u64;
             let signaled = pair.messages.iter().filter(|message| message.signaled);

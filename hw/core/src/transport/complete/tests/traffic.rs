@@ -147,7 +147,8 @@ impl Traffic {
             return Some(self.rig.value(qpn, psn, self.rng.next_u64()));
         }
         let length = if odd[1] { length ^ 1 } else { length };
-        Some(self.rig.data(qpn, psn, op_of(begins != odd[2], is_last != odd[3]), length))
+        let data = self.rig.data(qpn, psn, op_of(begins != odd[2], is_last != odd[3]), length);
+        Some(if self.rng.below(10) == 0 { Arrival { aeth: noise(&mut self.rng), ..data } } else { data })
     }
 
     fn answer(&mut self, qpn: usize) -> Arrival {

@@ -24,8 +24,10 @@ block! {
         pub place: Signal<In, Bit>,
         pub place_index: Signal<In, Bits<4>>,
         pub place_address: Signal<In, Bits<128>>,
+        pub mac: Signal<In, Bits<48>>,
         pub head: StreamSink<Head>,
         pub nudge: StreamSink<Nudge>,
+        pub raw_queue_pair: Signal<In, Bits<24>>,
         pub pause: Signal<In, Bit>,
         pub colour: Signal<In, Bit>,
         pub enters: Signal<Out, Bit>,
@@ -36,6 +38,7 @@ block! {
         pub order: StreamSource<Order>,
         pub notice: StreamSource<Bits<24>>,
         pub dropped: Signal<Out, Bit>,
+        pub raw_dropped: Signal<Out, Bit>,
         pub cnp_received: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         pub began: Signal<Out, Bit>,
@@ -76,11 +79,13 @@ impl Logic for Bed {
         self.addresses.write_data.next = self.place_address.val();
         self.addresses.read_address.next = self.lookup.address_index.val();
         self.lookup.address.next = self.addresses.read_data.val();
+        self.lookup.mac.next = self.mac.val();
         self.last_began.d.next = self.lookup.row_enable.val();
         self.began.next = self.last_began.q.val();
 
         StreamSink::<Head>::link(&mut self.head, &mut self.lookup.head);
         StreamSink::<Nudge>::link(&mut self.nudge, &mut self.lookup.nudge);
+        self.lookup.raw_queue_pair.next = self.raw_queue_pair.val();
         self.lookup.pause.next = self.pause.val();
         self.lookup.colour.next = self.colour.val();
         self.enters.next = self.lookup.enters.val();
@@ -91,6 +96,7 @@ impl Logic for Bed {
         StreamSource::<Order>::link(&mut self.order, &mut self.lookup.order);
         StreamSource::<Bits<24>>::link(&mut self.notice, &mut self.lookup.notice);
         self.dropped.next = self.lookup.dropped.val();
+        self.raw_dropped.next = self.lookup.raw_dropped.val();
         self.cnp_received.next = self.lookup.cnp_received.val();
         self.busy.next = self.lookup.busy.val();
     }

@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
-use stroma_abi::wire::opcode;
+use stroma_abi::wire::{Mac, opcode};
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::{flip, good, heads, nudges, rig};
@@ -54,6 +54,25 @@ fn every_bit_of_addresses_and_partition_counts() {
 }
 
 #[test]
+fn a_frame_for_another_station_is_dropped_and_one_for_a_group_is_not() {
+    let mut rig = rig(3);
+    let head = request(&rig);
+    for at in 0..48 {
+        let other = Head { dmac: flip(head.dmac, at), ..head };
+        let is_group = at == u64::from(Mac::GROUP_BIT);
+        let found = outcome(&mut rig, &other);
+        assert_eq!((found.dropped, found.request.is_some()), (!is_group, is_group), "bit {at}");
+        assert!(found.order.is_some_and(|order| order.drops != is_group), "the payload goes the same way");
+    }
+    let everybody = Head { dmac: 0xffff_ffff_ffff_u64.into(), ..head };
+    assert!(outcome(&mut rig, &everybody).request.is_some());
+    let answer = Head { op: u64::from(opcode::RC_ACKNOWLEDGE.code).into(), ..head };
+    assert!(outcome(&mut rig, &Head { dmac: flip(head.dmac, 0), ..answer }).dropped, "an answer");
+    let notification = Head { op: u64::from(opcode::CNP.code).into(), ..head };
+    assert!(outcome(&mut rig, &Head { dmac: flip(head.dmac, 0), ..notification }).dropped, "a notification");
+}
+
+#[test]
 fn two_limited_members_do_not_talk() {
     let mut rig = rig(3);
     for (ours, theirs, talk) in
@@ -70,13 +89,13 @@ fn two_limited_members_do_not_talk() {
 fn the_states_that_take_requests_answers_and_nudges_are_those_of_the_contract() {
     let mut rig = rig(3);
     for (code, takes) in [
-        (QueuePairState::Reset, [false, false, false, false]),
-        (QueuePairState::Init, [false, false, false, false]),
-        (QueuePairState::ReadyToReceive, [true, false, false, false]),
-        (QueuePairState::ReadyToSend, [true, true, true, false]),
-        (QueuePairState::Drained, [true, true, true, false]),
-        (QueuePairState::SendError, [false, false, true, false]),
-        (QueuePairState::Error, [false, false, true, true]),
+        (QueuePairState::Reset, [false, false, false, false, false]),
+        (QueuePairState::Init, [false, false, false, false, false]),
+        (QueuePairState::ReadyToReceive, [true, false, false, false, true]),
+        (QueuePairState::ReadyToSend, [true, true, true, false, true]),
+        (QueuePairState::Drained, [true, true, true, false, true]),
+        (QueuePairState::SendError, [false, false, true, false, false]),
+        (QueuePairState::Error, [false, false, true, true, true]),
     ] {
         rig.rows[0].state = (code as u64).into();
         rig.store();
@@ -84,19 +103,18 @@ fn the_states_that_take_requests_answers_and_nudges_are_those_of_the_contract() 
         let answers = Head { op: u64::from(opcode::RC_ACKNOWLEDGE.code).into(), ..asks };
         assert_eq!(outcome(&mut rig, &asks).request.is_some(), takes[0], "{code:?}");
         assert_eq!(outcome(&mut rig, &answers).response.is_some(), takes[1], "{code:?}");
-        for (occasion, is_recall) in [
-            (Occasion::Timeout, false),
-            (Occasion::Flush, false),
-            (Occasion::Failure, false),
-            (Occasion::Recall, true),
+        for (occasion, passes) in [
+            (Occasion::Timeout, takes[2]),
+            (Occasion::Flush, takes[2]),
+            (Occasion::Failure, takes[2]),
+            (Occasion::Recall, takes[3]),
+            (Occasion::Parted, takes[4]),
         ] {
+            let is_request = matches!(occasion, Occasion::Recall | Occasion::Parted);
             let Outcome { request, response, order, .. } = nudged(&mut rig, occasion);
-            assert_eq!(response.is_some(), takes[2] && !is_recall, "{code:?} {occasion:?}");
-            assert_eq!(request.is_some(), takes[3] && is_recall, "{code:?} {occasion:?}");
-            assert_eq!(
-                order.map(|order| order.is_request),
-                takes[2 + usize::from(is_recall)].then_some(is_recall)
-            );
+            assert_eq!(response.is_some(), passes && !is_request, "{code:?} {occasion:?}");
+            assert_eq!(request.is_some(), passes && is_request, "{code:?} {occasion:?}");
+            assert_eq!(order.map(|order| order.is_request), passes.then_some(is_request));
         }
     }
 }
@@ -111,20 +129,82 @@ fn nudged(rig: &mut Rig, occasion: Occasion) -> Outcome {
 }
 
 #[test]
-fn receives_are_recalled_of_reliable_connections_only() {
+fn receives_are_recalled_of_reliable_and_raw_queue_pairs_and_keys_end_of_reliable_ones_only() {
     let mut rig = rig(3);
     rig.rows[0].state = (QueuePairState::Error as u64).into();
-    for (kind, passes) in
-        [(QueuePairKind::Reliable, true), (QueuePairKind::Unreliable, false), (QueuePairKind::Local, false)]
-    {
+    for (kind, passes) in [
+        (QueuePairKind::Reliable, true),
+        (QueuePairKind::Unreliable, false),
+        (QueuePairKind::Local, false),
+        (QueuePairKind::Raw, true),
+    ] {
         rig.rows[0].kind = (kind as u64).into();
         rig.store();
         assert_eq!(nudged(&mut rig, Occasion::Recall).request.is_some(), passes, "{kind:?}");
+        let is_reliable = kind == QueuePairKind::Reliable;
+        assert_eq!(nudged(&mut rig, Occasion::Parted).request.is_some(), is_reliable, "{kind:?}");
     }
     rig.rows[0].kind = (QueuePairKind::Reliable as u64).into();
     rig.rows[0].exists = false;
     rig.store();
     assert_eq!(nudged(&mut rig, Occasion::Recall), Outcome::default());
+}
+
+#[test]
+fn a_raw_frame_goes_to_the_raw_queue_pair_and_to_no_other_kind_nor_state() {
+    let mut rig = rig(3);
+    let head = Head { raw: true, payload_len: 60_u64.into(), ..Head::default() };
+    rig.raw = 4;
+    for (kind, _) in QueuePairKind::ALL {
+        for (state, _) in QueuePairState::ALL {
+            (rig.rows[4].kind, rig.rows[4].state) = ((*kind as u64).into(), (*state as u64).into());
+            rig.store();
+            let takes =
+                [QueuePairState::ReadyToReceive, QueuePairState::ReadyToSend, QueuePairState::Drained]
+                    .contains(state);
+            let found = outcome(&mut rig, &head);
+            let passes = *kind == QueuePairKind::Raw && takes;
+            let qpn = found.request.map(|arrival| (arrival.raw, arrival.qpn.index()));
+            assert_eq!(
+                (qpn, found.raw_dropped),
+                (passes.then_some((true, 4)), !passes),
+                "{kind:?} {state:?}"
+            );
+            assert!(!found.dropped && found.order.is_some_and(|order| order.drops != passes));
+        }
+    }
+    rig.raw = 1 << 20;
+    assert!(outcome(&mut rig, &head).raw_dropped, "there is no such queue pair");
+}
+
+#[test]
+fn a_raw_queue_pair_takes_no_roce() {
+    let mut rig = rig(3);
+    rig.rows[0].kind = (QueuePairKind::Raw as u64).into();
+    rig.store();
+    let head = request(&rig);
+    assert!(outcome(&mut rig, &head).dropped);
+}
+
+#[test]
+fn a_frame_that_has_departed_is_acknowledged_to_raw_queue_pairs_alone() {
+    let mut rig = rig(3);
+    let occasion = (Occasion::Departed as u64).into();
+    let nudge = Nudge { occasion, psn: 0x12_3456_u64.into(), ..Nudge::default() };
+    for (kind, _) in QueuePairKind::ALL {
+        rig.rows[0].kind = (*kind as u64).into();
+        rig.store();
+        rig.send_nudges(&[nudge]);
+        rig.settle();
+        let (_, found) = rig.outcomes.last().cloned().expect("it was acted on");
+        rig.compare();
+        let arrival = found.response.map(|arrival| {
+            let is_packet = arrival.occasion.index() == Occasion::Packet as usize;
+            (is_packet, arrival.op.index(), arrival.psn.index(), arrival.aeth.index() >> 24)
+        });
+        let acknowledged = (true, usize::from(opcode::RC_ACKNOWLEDGE.code), 0x12_3456, 0x1f);
+        assert_eq!(arrival, (*kind == QueuePairKind::Raw).then_some(acknowledged), "{kind:?}");
+    }
 }
 
 #[test]

@@ -49,6 +49,7 @@ pub(in crate::transport::place) fn questions(errand: &Errand) -> Option<Vec<Xlat
         tag: 0.into(),
         key: errand.key,
         pd: errand.pd,
+        qpn: errand.qpn,
         va: va.into(),
         len: len.into(),
         need: errand.need,

@@ -78,6 +78,8 @@ impl<const D: usize> Rig<D> {
             self.left += 1;
         }
         self.refused += usize::from(self.port("refused"));
+        self.accepted += usize::from(self.port("accepted"));
+        self.overtaken += usize::from(self.port("overtaken"));
         self.issue();
     }
 
@@ -86,6 +88,9 @@ impl<const D: usize> Rig<D> {
         let colour = self.rng.below(2) == 1;
         let port = self.bench.model().port("operation_colour").expect("the port exists");
         self.bench.model_mut().set(port, colour.into());
+        // No atomic is under way: what waits for their end is a story of the whole card.
+        let applies = self.bench.model().port("applies").expect("the port exists");
+        self.bench.model_mut().set(applies, 0);
         self.bench.model_mut().eval();
         if self.port("operation_enters") {
             let before = self.expected.operations[self.entered].1;

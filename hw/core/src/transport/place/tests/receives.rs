@@ -95,6 +95,22 @@ fn a_refusal_within_a_message_waits_for_the_completion_of_its_receive_and_no_oth
 }
 
 #[test]
+fn what_is_refused_itself_was_not_overtaken_and_what_comes_behind_it_was() {
+    let mut rig = Rig::<64>::new();
+    let as_awaited = |is_awaited, (errand, bytes)| (Errand { is_awaited, ..errand }, bytes);
+    let (first, bytes) = as_awaited(true, piece(ODD, refused(Cause::Key)));
+    let packet = vec![(Errand { ends: false, ..first }, bytes), as_awaited(true, last(EVEN, 7))];
+    let [behind, repeated] = [true, false].map(|is_awaited| request(as_awaited(is_awaited, last(EVEN, 7))));
+    rig.send(&[Visit::Request(packet), behind.clone(), repeated]);
+    assert_eq!((rig.expected.accepted, rig.expected.overtaken), (1, 1));
+    rig.finish();
+    rig.change(1, true);
+    rig.send(&[behind]);
+    assert_eq!((rig.expected.accepted, rig.expected.overtaken), (1, 0));
+    rig.finish();
+}
+
+#[test]
 fn what_an_answer_of_the_peer_fails_with_is_told_by_no_receive() {
     let mut rig = Rig::<64>::new();
     let (data, bytes) = write(ODD, 64, refused(Cause::Key));

@@ -224,7 +224,7 @@ impl Rig {
     }
 
     pub(super) fn change(&mut self, number: usize, resets: bool, stops: bool) {
-        let change = QpChange { qpn: (number as u64).into(), resets, stops, ends: false };
+        let change = QpChange { qpn: (number as u64).into(), resets, stops, ..QpChange::default() };
         push(&mut self.bench, self.change, &[change]);
         self.changes.push_back(change);
     }

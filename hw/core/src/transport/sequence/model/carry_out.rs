@@ -6,7 +6,8 @@ use stroma_abi::wire::opcode;
 
 use super::connection::acknowledge;
 use super::{
-    Connection, Family, Message, begins, ends, family, has_immediate, number, opcode_of, packets, short,
+    Connection, Family, Message, Parting, begins, ends, ends_key, family, has_immediate, number, opcode_of,
+    packets, short,
 };
 use crate::transport::records::{Answer, Arrival, Atomic, Errand, List};
 use crate::transport::sequence::reply::POSITIVE;
@@ -23,6 +24,7 @@ pub(super) fn complete(
     let has_immediate = matches!(op, WorkOp::SendImm | WorkOp::WriteImm);
     let flags = 1 << Cqe::RECEIVE.bit
         | u64::from(has_immediate) << Cqe::HAS_IMMEDIATE.bit
+        | u64::from(op == WorkOp::SendInv && status == Status::Success) << Cqe::HAS_INVALIDATED.bit
         | u64::from(arrival.solicited) << Cqe::SOLICITED.bit;
     errand.completes = true;
     errand.cq = arrival.receive_cq;
@@ -40,7 +42,7 @@ impl Connection {
         let op = opcode_of(arrival);
         let psn = self.expected;
         (errand.va, errand.key) = (arrival.va, arrival.rkey);
-        errand.counts = ends(&op);
+        errand.counts = ends(&op) && !ends_key(&op);
         match family(&op) {
             Family::Read => {
                 self.expected = psn.add(packets(arrival));
@@ -62,7 +64,7 @@ impl Connection {
             _ => {
                 self.go_on(arrival, receive, errand);
                 self.expected = psn.next();
-                if arrival.ackreq {
+                if arrival.ackreq && !ends_key(&op) {
                     acknowledge(errand, psn, POSITIVE);
                 }
             }
@@ -95,7 +97,10 @@ impl Connection {
                     (errand.index, errand.offset) = (u64::from(receive).into(), u64::from(received).into());
                 }
                 let total = received + payload;
-                if ends(&op) {
+                if ends_key(&op) {
+                    let (key, solicited) = (short(arrival.imm), arrival.solicited);
+                    self.parting = Some(Parting { receive, received: total, key, solicited, owes: false });
+                } else if ends(&op) {
                     let posted = if has_immediate(&op) { WorkOp::SendImm } else { WorkOp::Send };
                     complete(errand, arrival, receive, posted, total, Status::Success);
                 }

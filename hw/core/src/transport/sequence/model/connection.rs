@@ -2,13 +2,15 @@
 
 use stroma_abi::Psn;
 use stroma_abi::desc::region::rights;
-use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::desc::{Statistics, Status, WorkOp};
 use stroma_abi::wire::{NakCode, Syndrome};
 
 use super::carry_out::complete;
 use super::{
-    Family, Outcome, View, begins, ends, family, has, has_immediate, mtu, number, opcode_of, packets, short,
+    Family, Outcome, View, begins, ends, ends_key, family, has, has_immediate, mtu, number, opcode_of,
+    packets, short,
 };
+use crate::state::command::{KeyVerb, KeyWork};
 use crate::transport::records::{Answer, Arrival, Atomic, Errand, Occasion};
 use crate::transport::sequence::fit::MESSAGE_MAX;
 use crate::transport::sequence::reply::POSITIVE;
@@ -36,6 +38,21 @@ pub enum Message {
     },
 }
 
+/// A SEND that waits for the end of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parting {
+    /// Index of its receive.
+    pub receive: u16,
+    /// Its bytes.
+    pub received: u32,
+    /// The key.
+    pub key: u32,
+    /// It wakes its receiver.
+    pub solicited: bool,
+    /// Something new was thrown away since.
+    pub owes: bool,
+}
+
 /// What is known of a queue pair's requests.
 #[derive(Clone, Debug)]
 pub struct Connection {
@@ -45,13 +62,16 @@ pub struct Connection {
     pub msn: Psn,
     /// The message under way.
     pub message: Option<Message>,
+    /// The SEND that waits for a key.
+    pub parting: Option<Parting>,
     /// READs and atomics carried out, modulo 32.
     pub resources: u8,
     /// Atomics among them, modulo 32.
     pub atomics: u8,
     /// A request was refused, or receives were recalled.
     pub failed: bool,
-    gap_told: bool,
+    /// The peer was told to send again from there.
+    pub gap_told: bool,
     last_told: bool,
 }
 
@@ -72,6 +92,7 @@ impl Connection {
             expected,
             msn: Psn::new(0),
             message: None,
+            parting: None,
             resources: 0,
             atomics: 0,
             failed: false,
@@ -96,14 +117,27 @@ impl Connection {
         let psn = Psn::new(short(arrival.psn));
         if number(arrival.occasion) == Occasion::Recall as u64 {
             self.recall(arrival, view, &mut outcome);
+        } else if number(arrival.occasion) == Occasion::Parted as u64 {
+            self.part(arrival, &mut outcome);
+        } else if arrival.raw {
+            self.frame(arrival, view, &mut outcome);
         } else if self.failed {
+            outcome.unwanted = true;
+        } else if let Some(parting) = &mut self.parting {
+            outcome.duplicate = psn.is_before(self.expected);
+            outcome.counted = outcome.duplicate.then_some(Statistics::DUPLICATE_REQUEST);
+            outcome.early = !outcome.duplicate;
+            parting.owes |= !outcome.duplicate;
         } else if psn.is_before(self.expected) {
             outcome.duplicate = true;
+            outcome.counted = Some(Statistics::DUPLICATE_REQUEST);
             if self.atomics == view.finished {
                 self.repeat(arrival, psn, &mut outcome.errand);
             }
         } else if psn != self.expected {
+            outcome.early = true;
             outcome.nak = !std::mem::replace(&mut self.gap_told, true);
+            outcome.counted = Some(Statistics::OUT_OF_SEQUENCE);
             if outcome.nak {
                 acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::PsnSequence));
             }
@@ -114,14 +148,26 @@ impl Connection {
         outcome
     }
 
+    /// A raw frame, which has no number and is not answered.
+    fn frame(&mut self, arrival: &Arrival, view: &View, outcome: &mut Outcome) {
+        let receive = next_receive(view).filter(|_| !self.failed && self.keeps_rules(arrival));
+        (outcome.takes, outcome.raw_taken) = (receive.is_some(), receive.is_some());
+        outcome.raw_lost = receive.is_none();
+        self.gap_told = false;
+        if receive.is_some() {
+            self.carry_out(arrival, receive, &mut outcome.errand);
+            outcome.counted = Some(Statistics::RX_SEND_REQUESTS);
+        }
+    }
+
     /// A receive is given up.
     fn recall(&mut self, arrival: &Arrival, view: &View, outcome: &mut Outcome) {
         self.failed = true;
         let begun = match self.message {
             Some(Message::Send { receive, .. }) => Some(receive),
-            _ => None,
+            _ => self.parting.take().map(|parting| parting.receive),
         };
-        if begun.is_some() {
+        if matches!(self.message, Some(Message::Send { .. })) {
             self.message = None;
         }
         let next = next_receive(view).filter(|_| begun.is_none() && !arrival.has_srq);
@@ -131,6 +177,30 @@ impl Connection {
         }
         outcome.errand.last_receive = arrival.has_srq && !self.last_told;
         self.last_told |= arrival.has_srq;
+    }
+
+    /// A key has been judged.
+    fn part(&mut self, arrival: &Arrival, outcome: &mut Outcome) {
+        let Some(Parting { receive, received, key, solicited, owes }) = self.parting.take() else { return };
+        let errand = &mut outcome.errand;
+        let last = self.expected.add(0xff_ffff);
+        if number(arrival.status) == 0 {
+            let told = Arrival { solicited, imm: u64::from(key).into(), ..*arrival };
+            complete(errand, &told, receive, WorkOp::SendInv, received, Status::Success);
+            errand.counts = true;
+            self.msn = self.msn.next();
+            (outcome.nak, self.gap_told) = (owes, owes);
+            if owes {
+                acknowledge(errand, self.expected, Syndrome::Nak(NakCode::PsnSequence));
+            } else {
+                acknowledge(errand, last, POSITIVE);
+            }
+        } else {
+            complete(errand, arrival, receive, WorkOp::SendInv, 0, Status::RemoteAccess);
+            acknowledge(errand, last, Syndrome::Nak(NakCode::RemoteAccess));
+            (errand.fails, errand.vendor) = (true, arrival.status);
+            (outcome.nak, self.failed) = (true, true);
+        }
     }
 
     /// The next request.
@@ -143,22 +213,41 @@ impl Connection {
             (kind == Family::Send && begins(&op)) || (kind == Family::Write && has_immediate(&op));
         let next = next_receive(view);
         self.gap_told = false;
-        if !self.keeps_rules(arrival) || is_spent {
+        let is_wrong = !self.keeps_rules(arrival) || is_spent;
+        if (self.atomics != view.finished && (is_wrong || kind != Family::Atomic))
+            || (!is_wrong && ends_key(&op) && (open > 0 || !view.part_room))
+        {
+            acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::PsnSequence));
+            (outcome.early, outcome.nak, self.gap_told) = (true, true, true);
+        } else if is_wrong {
             acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::InvalidRequest));
             outcome.errand.status = (Status::RemoteInvalid as u64).into();
-            outcome.errand.fails = true;
+            (outcome.errand.fails, outcome.errand.is_awaited) = (true, true);
             (outcome.nak, self.failed) = (true, true);
-        } else if self.atomics != view.finished && kind != Family::Atomic {
-            acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::PsnSequence));
-            (outcome.nak, self.gap_told) = (true, true);
         } else if needs_receive && next.is_none() {
             let timer = u8::try_from(number(arrival.min_rnr)).expect("a timer code has five bits");
             acknowledge(&mut outcome.errand, self.expected, Syndrome::RnrNak { timer });
             (outcome.rnr, self.gap_told) = (true, true);
+            outcome.counted = Some(Statistics::OUT_OF_BUFFER);
         } else {
             let receive = next.filter(|_| needs_receive);
             outcome.takes = receive.is_some();
+            outcome.errand.is_awaited = true;
             self.carry_out(arrival, receive, &mut outcome.errand);
+            outcome.counted = match kind {
+                Family::Send => ends(&op).then_some(Statistics::RX_SEND_REQUESTS),
+                Family::Write => ends(&op).then_some(Statistics::RX_WRITE_REQUESTS),
+                Family::Read => Some(Statistics::RX_READ_REQUESTS),
+                Family::Atomic => Some(Statistics::RX_ATOMIC_REQUESTS),
+                Family::Unknown => None,
+            };
+            outcome.part = self.parting.map(|_| KeyWork {
+                verb: (KeyVerb::Part as u64).into(),
+                qpn: arrival.qpn,
+                pd: arrival.pd,
+                key: arrival.imm,
+                ..KeyWork::default()
+            });
         }
     }
 

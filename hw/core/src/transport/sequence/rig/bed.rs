@@ -1,15 +1,18 @@
 //! The sequence, with what it asks for kept until a test can see it.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::statistics::RESPONDER_COUNTERS;
 
 use crate::host::work::QpChange;
+use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
+use crate::state::command::KeyWork;
 use crate::stream::{StreamSink, StreamSource};
-use crate::transport::records::{Arrival, Errand, Stock};
+use crate::transport::records::{Arrival, Errand, ResponderRow, Stock};
 use crate::transport::sequence::Sequence;
 
 block! {
-    /// [`Sequence`]; `looked*`, `counted*`, `took`: what it said in the cycle before.
+    /// [`Sequence`]; `looked*`, `counted*`, `took`, `wrote*`: what it said in the cycle before.
     pub(super) struct Bed<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -24,28 +27,56 @@ block! {
         pub counted_index: Signal<Out, Bits<QPS>>,
         pub answered: Signal<In, Bits<5>>,
         pub finished: Signal<In, Bits<5>>,
+        pub part: StreamSource<KeyWork>,
+        pub part_room: Signal<Out, Bit>,
         pub errand: StreamSource<Errand>,
         pub duplicates: Signal<Out, Bit>,
         pub naks: Signal<Out, Bit>,
         pub rnr_naks: Signal<Out, Bit>,
+        pub early: Signal<Out, Bit>,
+        pub unwanted: Signal<Out, Bit>,
+        pub tally: Signal<Out, Bits<RESPONDER_COUNTERS>>,
+        pub tally_index: Signal<Out, Bits<QPS>>,
+        pub wrote: Signal<Out, Bit>,
+        pub wrote_index: Signal<Out, Bits<QPS>>,
+        pub wrote_row: Signal<Out, ResponderRow>,
+        pub raw_taken: Signal<Out, Bit>,
+        pub raw_lost: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         sequence: Sequence<QPS>,
+        parts: Fifo<KeyWork, 1>,
         look: Reg<Bit>,
         look_shared: Reg<Bit>,
         look_number: Reg<Bits<24>>,
         take: Reg<Bit>,
         count: Reg<Bit>,
         count_index: Reg<Bits<QPS>>,
+        write: Reg<Bit>,
+        write_index: Reg<Bits<QPS>>,
+        row: Reg<ResponderRow>,
     }
 }
 
 impl<const QPS: usize> Logic for Bed<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, sequence);
-        dff_setup!(self, clock, look, look_shared, look_number, take, count, count_index);
+        clock!(self, clock, sequence, parts);
+        dff_setup!(
+            self,
+            clock,
+            look,
+            look_shared,
+            look_number,
+            take,
+            count,
+            count_index,
+            write,
+            write_index,
+            row
+        );
         self.sequence.reset.next = self.reset.val();
+        self.parts.reset.next = self.reset.val();
         StreamSink::<Arrival>::link(&mut self.arrival, &mut self.sequence.arrival);
         StreamSink::<QpChange>::link(&mut self.change, &mut self.sequence.change);
         self.look.d.next = self.sequence.look_enable.val();
@@ -63,11 +94,26 @@ impl<const QPS: usize> Logic for Bed<QPS> {
         self.sequence.stock.next = self.stock.val();
         self.sequence.answered.next = self.answered.val();
         self.sequence.finished.next = self.finished.val();
+        StreamSource::<KeyWork>::join(&mut self.sequence.part, &mut self.parts.sink);
+        StreamSource::<KeyWork>::link(&mut self.part, &mut self.parts.source);
+        self.part_room.next = self.parts.sink.ready.val();
         StreamSource::<Errand>::link(&mut self.errand, &mut self.sequence.errand);
         self.duplicates.next = self.sequence.duplicates.val();
         self.naks.next = self.sequence.naks.val();
         self.rnr_naks.next = self.sequence.rnr_naks.val();
+        self.early.next = self.sequence.early.val();
+        self.unwanted.next = self.sequence.unwanted.val();
+        self.tally.next = self.sequence.tally.val();
+        self.tally_index.next = self.sequence.tally_index.val();
+        self.write.d.next = self.sequence.responder_write.val();
+        self.write_index.d.next = self.sequence.responder_index.val();
+        self.row.d.next = self.sequence.responder.val();
+        self.wrote.next = self.write.q.val();
+        self.wrote_index.next = self.write_index.q.val();
+        self.wrote_row.next = self.row.q.val();
+        self.raw_taken.next = self.sequence.raw_taken.val();
+        self.raw_lost.next = self.sequence.raw_lost.val();
         self.ready.next = self.sequence.ready.val();
-        self.busy.next = self.sequence.busy.val();
+        self.busy.next = self.sequence.busy.val() | self.parts.source.valid.val();
     }
 }

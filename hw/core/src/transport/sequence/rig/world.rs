@@ -39,6 +39,7 @@ impl World {
             stock: Stock { count: count.into(), first: u64::from(next).into() },
             answered: of(&self.answered),
             finished: of(&self.finished),
+            part_room: true,
         }
     }
 

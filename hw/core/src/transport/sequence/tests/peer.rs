@@ -21,6 +21,8 @@ struct Settings {
     receive_psn: u64,
     reads_in: u64,
     has_srq: bool,
+    /// Frames come, and nothing else.
+    is_raw: bool,
 }
 
 /// It follows the model, so that it knows what comes next, unless the world moves meanwhile.
@@ -45,12 +47,13 @@ impl Peer {
     pub(super) fn new(seed: u64) -> Self {
         let mut rng = SplitMix64::new(seed);
         let settings = |qpn: u64| {
-            let path_mtu = 1 + (qpn + seed) % 5;
+            let is_raw = (qpn == 2 && seed % 2 == 1) || (qpn == 1 && seed % 4 == 3);
+            let path_mtu = if is_raw { 5 } else { 1 + (qpn + seed) % 5 };
             // Near the end, so that the numbers wrap.
             let receive_psn = if qpn == 0 { rng.below(1 << 24) } else { (1 << 24) - rng.below(20) - 1 };
             let rights = if qpn == 3 { rng.below(32) } else { 31 };
             let reads_in = [3, 16, 1, 6][usize::try_from(qpn).expect("small")];
-            (qpn, Settings { path_mtu, rights, receive_psn, reads_in, has_srq: qpn % 2 == 1 })
+            (qpn, Settings { path_mtu, rights, receive_psn, reads_in, has_srq: qpn % 2 == 1, is_raw })
         };
         let settings = (0..1 << QPS).map(settings).collect();
         Self { rng, settings, model: Responder::default(), world: World::default() }
@@ -73,8 +76,8 @@ impl Peer {
         }
     }
 
-    fn one_of(&mut self, codes: [Opcode; 2]) -> Bits<8> {
-        code(codes[usize::from(self.rng.below(2) == 0)])
+    fn one_of<const N: usize>(&mut self, codes: [Opcode; N]) -> Bits<8> {
+        code(codes[usize::try_from(self.rng.below(N as u64)).expect("small")])
     }
 
     /// Of the queue pair, and otherwise noise.
@@ -91,7 +94,31 @@ impl Peer {
             srq: SRQ.into(),
             psn: settings.receive_psn.into(),
             payload_len: 0_u64.into(),
+            raw: false,
             ..noise(&mut self.rng)
+        }
+    }
+
+    /// A whole frame: nothing but its length is told of it.
+    pub(super) fn frame(&mut self, qpn: u64) -> Arrival {
+        Arrival {
+            raw: true,
+            payload_len: (14 + self.rng.below(4083)).into(),
+            slot: 0_u64.into(),
+            status: 0_u64.into(),
+            vendor: 0_u64.into(),
+            op: 0_u64.into(),
+            ackreq: false,
+            solicited: false,
+            psn: 0_u64.into(),
+            va: 0_u64.into(),
+            rkey: 0_u64.into(),
+            len: 0_u64.into(),
+            aeth: 0_u64.into(),
+            imm: 0_u64.into(),
+            a1: 0_u64.into(),
+            a2: 0_u64.into(),
+            ..self.blank(qpn)
         }
     }
 
@@ -111,7 +138,11 @@ impl Peer {
         match message {
             Some(Message::Send { received, .. }) => {
                 if self.rng.below(2) == 0 || u64::from(received) > mtu * 6 {
-                    arrival.op = self.one_of([opcode::RC_SEND_LAST, opcode::RC_SEND_LAST_IMM]);
+                    arrival.op = self.one_of([
+                        opcode::RC_SEND_LAST,
+                        opcode::RC_SEND_LAST_IMM,
+                        opcode::RC_SEND_LAST_INV,
+                    ]);
                     arrival.payload_len = (1 + self.rng.below(mtu)).into();
                 } else {
                     (arrival.op, arrival.payload_len) = (code(opcode::RC_SEND_MIDDLE), mtu.into());
@@ -150,7 +181,7 @@ impl Peer {
                 (arrival.len, arrival.payload_len) = (length.into(), length.min(mtu).into());
             }
             _ => {
-                let codes = [opcode::RC_SEND_ONLY, opcode::RC_SEND_ONLY_IMM];
+                let codes = [opcode::RC_SEND_ONLY, opcode::RC_SEND_ONLY_IMM, opcode::RC_SEND_ONLY_INV];
                 arrival.op = if length > mtu { code(opcode::RC_SEND_FIRST) } else { self.one_of(codes) };
                 arrival.payload_len = length.min(mtu).into();
             }
@@ -168,11 +199,20 @@ impl Peer {
         }
     }
 
+    /// The end of a key, mostly a good one.
+    fn parted(&mut self, qpn: u64) -> Arrival {
+        let status = if self.rng.below(3) == 0 { 1 + self.rng.below(6) } else { 0 };
+        let occasion = (Occasion::Parted as u64).into();
+        Arrival { occasion, status: status.into(), ..self.recall(qpn) }
+    }
+
     /// A request that differs from the good one in something, or in nothing. One in `rarely` breaks a rule.
     pub(super) fn request(&mut self, rarely: u64) -> Arrival {
         let qpn = self.rng.below(1 << QPS);
-        let mut arrival = self.good(qpn);
+        let is_raw = self.settings[&qpn].is_raw;
+        let mut arrival = if is_raw { self.frame(qpn) } else { self.good(qpn) };
         match self.rng.below(10) {
+            _ if is_raw => {}
             0 => arrival.psn = arrival.psn - (1 + self.rng.below(12)),
             1 => arrival.psn = arrival.psn + (1 + self.rng.below(3)),
             2 => {
@@ -184,7 +224,8 @@ impl Peer {
             _ => {}
         }
         if self.rng.below(rarely) == 0 {
-            match self.rng.below(7) {
+            match self.rng.below(8) {
+                _ if is_raw => arrival = self.recall(qpn),
                 0 => arrival.payload_len = arrival.payload_len + 1,
                 1 => {
                     let requests = requests();
@@ -195,10 +236,16 @@ impl Peer {
                 3 => arrival.len = (0x8000_0001 + self.rng.below(0x7fff_ffff)).into(),
                 4 => arrival.reads_in = self.rng.below(2).into(),
                 5 => arrival = self.recall(qpn),
+                6 => arrival = self.parted(qpn),
                 _ => arrival.psn = noise(&mut self.rng),
             }
         }
         let has_failed = self.model.connections.get(&qpn).is_some_and(|connection| connection.failed);
+        let is_parting =
+            self.model.connections.get(&qpn).is_some_and(|connection| connection.parting.is_some());
+        if is_parting && self.rng.below(2) == 0 {
+            arrival = self.parted(qpn);
+        }
         if has_failed && self.rng.below(2) == 0 {
             arrival = self.recall(qpn);
         }
@@ -212,8 +259,6 @@ impl Peer {
     /// The queue pairs that have failed begin again.
     pub(super) fn revive(&mut self) -> Vec<QpChange> {
         let failed = self.model.connections.iter().filter(|(_, connection)| connection.failed);
-        failed
-            .map(|(qpn, _)| QpChange { qpn: (*qpn).into(), resets: true, stops: false, ends: false })
-            .collect()
+        failed.map(|(qpn, _)| QpChange { qpn: (*qpn).into(), resets: true, ..QpChange::default() }).collect()
     }
 }

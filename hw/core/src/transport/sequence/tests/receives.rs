@@ -176,7 +176,6 @@ fn what_breaks_the_rules_of_send_is_refused_before_a_receive_is_missed() {
         ("a first that is not full", send(opcode::RC_SEND_FIRST, 0, 255)),
         ("a first that is too full", send(opcode::RC_SEND_FIRST, 0, 257)),
         ("an only beyond the MTU", send(opcode::RC_SEND_ONLY, 0, 257)),
-        ("an end of a key", send(opcode::RC_SEND_ONLY_INV, 0, 8)),
         (
             "immediate data without the right",
             Arrival { rights: 0_u64.into(), ..send(opcode::RC_WRITE_ONLY_IMM, 0, 0) },
@@ -196,7 +195,6 @@ fn within_a_send_nothing_else_comes_and_its_receive_can_be_recalled() {
         send(opcode::RC_SEND_LAST, 1, 0),
         send(opcode::RC_SEND_LAST, 1, 257),
         send(opcode::RC_SEND_MIDDLE, 1, 255),
-        send(opcode::RC_SEND_LAST_INV, 1, 8),
         request(opcode::RC_WRITE_LAST, FIRST_PSN + 1, 0, 8),
         request(opcode::RC_WRITE_MIDDLE, FIRST_PSN + 1, 0, 256),
         request(opcode::RC_READ_REQUEST, FIRST_PSN + 1, 8, 0),

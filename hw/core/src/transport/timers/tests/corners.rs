@@ -2,6 +2,7 @@ use stroma_verilate::Pause;
 
 use super::super::waits::{rest, wait};
 use super::rig::{CLOCK_KHZ, QPS, Rig, SWEEP};
+use crate::host::work::QpChange;
 use crate::transport::records::Alarm;
 
 fn alarm(number: u64, timeout: u64) -> Alarm {
@@ -67,6 +68,29 @@ fn only_a_rest_replaces_a_rest() {
     let mut others: Vec<_> = rig.nudges[1..].iter().map(|nudge| nudge.1).collect();
     others.sort_unstable();
     assert_eq!(others, [2, 3]);
+}
+
+#[test]
+fn a_queue_pair_that_begins_anew_has_no_timer_though_it_rested() {
+    let mut rig = Rig::default();
+    for sooner in [alarm(2, 2), resting(2, 6)] {
+        rig.reset(0, 0);
+        rig.send(0, sooner);
+        rig.run(8);
+        // Other changes are not meant.
+        rig.send_change(QpChange { qpn: 2.into(), stops: true, ..QpChange::default() });
+        rig.run(8);
+        assert!(rig.model.deadlines[2].is_some());
+        rig.send_change(QpChange { qpn: 2.into(), resets: true, ..QpChange::default() });
+        rig.run(3);
+        assert_eq!(rig.model.deadlines[2], None);
+        // The first message of the next life has its own wait, however long the rest would have been.
+        rig.send(0, alarm(2, 3));
+        let sent = rig.now;
+        rig.run(rest(CLOCK_KHZ, 6) + 4 * SWEEP);
+        let [(came, 2)] = rig.nudges[..] else { panic!("one nudge, not {:?}", rig.nudges) };
+        assert!(came <= sent + 2 + wait(CLOCK_KHZ, 3) + SWEEP + 4, "{came}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
 
 use super::super::Timers;
 use super::super::model::Model;
+use crate::host::work::QpChange;
 use crate::testing::{collect, push, read, verilated};
 use crate::transport::records::{Alarm, Nudge, Occasion};
 
@@ -22,6 +23,7 @@ const LIMIT: u64 = 100_000;
 pub(super) struct Rig {
     pub(super) bench: Bench,
     pub(super) alarms: [SourceId; 2],
+    pub(super) change: SourceId,
     pub(super) nudge: SinkId,
     pub(super) model: Model,
     pub(super) rng: SplitMix64,
@@ -29,22 +31,26 @@ pub(super) struct Rig {
     /// When a nudge was first offered, and for whom.
     pub(super) nudges: Vec<(u64, usize)>,
     queued: [VecDeque<Alarm>; 2],
+    changes: VecDeque<QpChange>,
 }
 
 impl Default for Rig {
     fn default() -> Self {
         let mut bench = verilated("timers", || Timers::<QPS>::new(CLOCK_KHZ));
         let alarms = ["alarm$0", "alarm$1"].map(|name| bench.source(name).expect("the stream exists"));
+        let change = bench.source("change").expect("the stream exists");
         let nudge = bench.sink("nudge").expect("the stream exists");
         let mut rig = Self {
             bench,
             alarms,
+            change,
             nudge,
             model: Model::new(QPS, CLOCK_KHZ),
             rng: SplitMix64::new(0),
             now: 0,
             nudges: Vec::new(),
             queued: Default::default(),
+            changes: VecDeque::new(),
         };
         rig.reset(0, 0);
         rig
@@ -79,6 +85,11 @@ impl Rig {
         self.queued[place].push_back(alarm);
     }
 
+    pub(super) fn send_change(&mut self, change: QpChange) {
+        push(&mut self.bench, self.change, &[change]);
+        self.changes.push_back(change);
+    }
+
     pub(super) fn wake(&self) -> u64 {
         read::<Bits<64>>(&self.bench, "wake").into()
     }
@@ -87,16 +98,18 @@ impl Rig {
     pub(super) fn step(&mut self) {
         self.drive();
         let sent = |rig: &Self| rig.alarms.map(|alarm| rig.bench[alarm].sent());
-        let before = sent(self);
+        let (before, changed) = (sent(self), self.bench[self.change].sent());
         self.bench.step();
         let after = sent(self);
         let mut moved = (0..2).filter(|place| before[*place] != after[*place]);
         let place = moved.next();
         assert!(moved.next().is_none(), "one alarm a cycle");
         let alarm = place.and_then(|place| self.queued[place].pop_front());
+        let is_changed = self.bench[self.change].sent() > changed;
+        let change = if is_changed { self.changes.pop_front() } else { None };
         let taken = collect::<Nudge>(&mut self.bench, self.nudge);
         let old = self.model.nudge;
-        self.model.step(self.now, alarm, !taken.is_empty());
+        self.model.step(self.now, alarm, change, !taken.is_empty());
         self.now += 1;
         if self.model.nudge != old {
             self.nudges.extend(self.model.nudge.map(|number| (self.now, number)));

@@ -3,7 +3,7 @@ use stroma_abi::desc::WorkOp::{Read, Send, SendImm, SendInv, Write, WriteImm};
 use stroma_abi::wire::{NakCode, Syndrome, opcode};
 
 use super::{ACK, FLUSHED, LOST, MTU, SUCCESS, after_sending, completions, is_nothing, rewinds, send};
-use crate::transport::complete::rig::{Rig, Settings};
+use crate::transport::complete::rig::{Given, Rig, Settings};
 use crate::transport::records::Occasion;
 
 #[test]
@@ -54,6 +54,22 @@ fn what_was_answered_before_or_never_sent_is_thrown_away() {
     assert!(is_nothing(&rig.outcome(&rig.acknowledge(2, 100, LOST))), "answered before");
     assert_eq!(completions(&rig.outcome(&rig.acknowledge(2, 103, ACK))), [(1, SUCCESS, 3 * MTU)]);
     assert!(is_nothing(&rig.outcome(&rig.acknowledge(2, 103, ACK))), "nothing is outstanding");
+}
+
+#[test]
+fn an_answer_of_which_nothing_comes_is_counted_by_its_cause() {
+    let counts = |given: &Given| {
+        (given.stale, given.unwanted, given.errands.iter().all(|(_, errand)| errand.is_awaited))
+    };
+    let mut rig = after_sending(100, &[(Write, 10), (Read, 10)]);
+    assert_eq!(counts(&rig.outcome(&rig.acknowledge(2, 104, ACK))), (1, 0, false), "never sent");
+    assert_eq!(counts(&rig.outcome(&rig.acknowledge(2, 100, ACK))), (0, 0, true));
+    assert_eq!(counts(&rig.outcome(&rig.acknowledge(2, 101, ACK))), (0, 0, true), "data are missing");
+    assert_eq!(counts(&rig.outcome(&rig.acknowledge(2, 101, ACK))), (1, 0, false), "as was known");
+    assert_eq!(counts(&rig.outcome(&rig.nudge(2, Occasion::Timeout))), (0, 0, false), "not of the peer");
+    let refusal = rig.acknowledge(2, 101, Syndrome::Nak(NakCode::RemoteAccess));
+    assert_eq!(counts(&rig.outcome(&refusal)), (0, 0, true));
+    assert_eq!(counts(&rig.outcome(&refusal)), (0, 1, false), "it has failed");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use stroma_abi::wire::{NakCode, Opcode, Syndrome, opcode};
 
 use super::{ACK, MTU, SUCCESS, after_sending, completions, is_nothing, rewinds, send};
 use crate::transport::complete::rig::{Rig, Settings};
-use crate::transport::records::{List, Occasion, Sent};
+use crate::transport::records::{Arrival, List, Occasion, Sent};
 
 /// A packet of an answer, and its length.
 type Part = (Opcode, u64);
@@ -110,6 +110,49 @@ fn data_that_were_not_asked_for_fail_the_message() {
         let errand = given.errands[0].1;
         assert!(errand.fails && errand.ends && !errand.places);
         assert_eq!(u64::from(errand.payload_len), length, "thrown away");
+    }
+}
+
+#[test]
+fn data_with_another_syndrome_than_a_positive_one_are_thrown_away() {
+    let with = |rig: &Rig, psn, op, length, bits: u8| {
+        let aeth = rig.acknowledge(2, psn, Syndrome::decode(bits)).aeth;
+        Arrival { aeth, ..rig.data(2, psn, op, length) }
+    };
+    for (op, length, psn) in [(FIRST, 2 * MTU, 5), (ONLY, 7, 5), (LAST, MTU + 7, 6)] {
+        let mut rig = after_sending(5, &[(Read, length)]);
+        if op == LAST {
+            rig.outcome(&rig.data(2, 5, FIRST, MTU));
+        }
+        let bytes = if op == FIRST { MTU } else { 7 };
+        for bits in 0x20..=u8::MAX {
+            let arrival = with(&rig, psn, op, bytes, bits);
+            let given = rig.outcome(&arrival);
+            assert!(is_nothing(&given), "{op:?} {bits:#x}");
+            assert_eq!(u64::from(given.errands[0].1.payload_len), bytes, "the payload is thrown away");
+        }
+        let arrival = with(&rig, psn, op, bytes, 0);
+        assert!(rig.outcome(&arrival).errands[0].1.places, "{op:?}");
+    }
+}
+
+#[test]
+fn a_read_behind_data_with_another_syndrome_misses_nothing_yet() {
+    // They answer neither what is before them nor say that it is missing.
+    let mut rig = after_sending(5, &[(Write, 1), (Read, 7), (Read, 7)]);
+    let aeth = rig.acknowledge(2, 7, Syndrome::Nak(NakCode::RemoteAccess)).aeth;
+    let arrival = Arrival { aeth, ..rig.data(2, 7, ONLY, 7) };
+    assert!(is_nothing(&rig.outcome(&arrival)));
+}
+
+#[test]
+fn the_middle_of_data_has_no_syndrome() {
+    for bits in [0x00, 0x20, 0x60, 0xff] {
+        let mut rig = after_sending(5, &[(Read, 3 * MTU)]);
+        rig.outcome(&rig.data(2, 5, FIRST, MTU));
+        let aeth = rig.acknowledge(2, 6, Syndrome::decode(bits)).aeth;
+        let arrival = Arrival { aeth, ..rig.data(2, 6, MIDDLE, MTU) };
+        assert!(rig.outcome(&arrival).errands[0].1.places, "{bits:#x}");
     }
 }
 

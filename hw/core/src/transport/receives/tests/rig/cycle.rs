@@ -92,6 +92,10 @@ impl Rig {
             self.set("ring", &ring);
             self.set("shared", &shared);
         }
+        let number = usize::try_from(self.bench.cycle() % (1 << QPS)).expect("small");
+        let counted = Queue { shared: false, number };
+        self.set("count_enable", &true);
+        self.set("count_index", &Bits::<QPS>::from(number as u64));
         let ready = self.ready();
         let reading = self.reads(ready);
         let sources = [self.doorbell, self.change, self.shared_change];
@@ -115,6 +119,8 @@ impl Rig {
             self.told.push((cycle, number));
         }
         // A look shows what was before this cycle; then what happened in this cycle counts.
+        let count = u64::from(read::<Bits<16>>(&self.bench, "count"));
+        assert_eq!(count, u64::from(self.model.queue(counted).count()), "{counted:?} in cycle {cycle}");
         let looked = self.look.take().map(|queue| (queue, self.model.queue(queue)));
         if std::mem::take(&mut self.take) {
             let (queue, indices) = self.shown.expect("a look before the take");

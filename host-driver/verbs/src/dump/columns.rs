@@ -1,0 +1,70 @@
+//! Names and values, as lines and as tables.
+
+use std::fmt;
+
+/// What is shown in columns.
+pub(crate) trait Columns {
+    /// Names and values, the same names in the same order for all of a kind.
+    fn columns(&self) -> Vec<(&'static str, String)>;
+}
+
+/// One line: each name with its value behind it.
+pub(crate) fn line(out: &mut fmt::Formatter<'_>, columns: &[(&'static str, String)]) -> fmt::Result {
+    let words: Vec<_> = columns.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    out.write_str(&words.join(" "))
+}
+
+/// A table: names above their values, all at the right of their column. A column of zeros behind the first `always` is
+/// left out.
+pub(crate) fn table<T: Columns>(
+    out: &mut fmt::Formatter<'_>,
+    rows: impl IntoIterator<Item = T>,
+    always: usize,
+) -> fmt::Result {
+    let rows: Vec<_> = rows.into_iter().map(|row| row.columns()).collect();
+    let Some(first) = rows.first() else { return Ok(()) };
+    let shown = |column: &usize| *column < always || rows.iter().any(|row| row[*column].1 != "0");
+    let shown: Vec<_> = (0..first.len()).filter(shown).collect();
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].1.len()).max().max(Some(first[column].0.len()));
+    let widths: Vec<_> = shown.iter().map(|column| width(*column).unwrap_or(0)).collect();
+    let mut write = |words: Vec<&str>| {
+        for (index, (word, width)) in words.into_iter().zip(&widths).enumerate() {
+            let gap = if index == 0 { "" } else { "  " };
+            write!(out, "{gap}{word:>width$}")?;
+        }
+        writeln!(out)
+    };
+    write(shown.iter().map(|column| first[*column].0).collect())?;
+    rows.iter().try_for_each(|row| write(shown.iter().map(|column| row[*column].1.as_str()).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Row(u32, u32, u32);
+
+    impl Columns for Row {
+        fn columns(&self) -> Vec<(&'static str, String)> {
+            vec![("n", self.0.to_string()), ("lost", self.1.to_string()), ("late", self.2.to_string())]
+        }
+    }
+
+    struct Text(Vec<Row>, usize);
+
+    impl fmt::Display for Text {
+        fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            table(out, self.0.iter().map(|row| Row(row.0, row.1, row.2)), self.1)
+        }
+    }
+
+    #[test]
+    fn values_stand_under_their_names_and_zeros_are_left_out() {
+        let rows = || vec![Row(2, 0, 7), Row(1000, 0, 123_456)];
+        assert_eq!(Text(rows(), 1).to_string(), "   n    late\n   2       7\n1000  123456\n");
+        let all = "   n  lost    late\n   2     0       7\n1000     0  123456\n";
+        assert_eq!(Text(rows(), 3).to_string(), all);
+        assert_eq!(Text(Vec::new(), 1).to_string(), "");
+    }
+}

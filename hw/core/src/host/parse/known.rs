@@ -1,0 +1,45 @@
+//! What queue pairs of a kind may ask for.
+
+use rust_hdl::prelude::*;
+use stroma_abi::desc::queue_pair::QueuePairKind;
+
+use super::operations::{FRAME_MAX, FRAME_MIN, FRAMES, KEYS, LOCAL, REQUESTS, one_of};
+use crate::constant::number;
+
+block! {
+    /// Holds an operation against the kind of its queue pair. Logic only.
+    ///
+    /// - **Ports** `kind`: of the queue pair; `opcode`, `length`: of the WQE. `is_known`: it is carried out on such a queue pair;
+    ///   `is_sized`: it is no frame, or as long as one may be.
+    /// - **Latency** 0 cycles. **Reset** none.
+    pub struct Known {
+        pub kind: Signal<In, Bits<3>>,
+        pub opcode: Signal<In, Bits<8>>,
+        pub length: Signal<In, Bits<32>>,
+        pub is_known: Signal<Out, Bit>,
+        pub is_sized: Signal<Out, Bit>,
+        is_frame: Signal<Local, Bit>,
+        is_request: Signal<Local, Bit>,
+        reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u64),
+        raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u64),
+        local: Constant<Bits<256>> = one_of(LOCAL),
+        requests: Constant<Bits<256>> = one_of(&[REQUESTS, KEYS].concat()),
+        frames: Constant<Bits<256>> = one_of(FRAMES),
+        shortest: Constant<Bits<32>> = number(FRAME_MIN),
+        longest: Constant<Bits<32>> = number(FRAME_MAX),
+    }
+}
+
+impl Logic for Known {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.is_request.next =
+            (self.kind.val() == self.reliable.val()) & self.requests.val().get_bit(self.opcode.val().index());
+        self.is_frame.next =
+            (self.kind.val() == self.raw.val()) & self.frames.val().get_bit(self.opcode.val().index());
+        self.is_known.next =
+            self.local.val().get_bit(self.opcode.val().index()) | self.is_request.val() | self.is_frame.val();
+        self.is_sized.next = !self.is_frame.val()
+            | ((self.length.val() >= self.shortest.val()) & (self.length.val() <= self.longest.val()));
+    }
+}
