@@ -62,7 +62,7 @@ fn merciful(seed: u64, percent: u32) -> Script {
     })
 }
 
-/// So many of a hundred frames lost, as many duplicated, and as many overtaken; the latter no more than [`MILD`].
+/// So many of a hundred frames lost, as many duplicated, and as many overtaken; the latter no more than five.
 #[must_use]
 pub fn faults(seed: u64, percent: u32) -> Faults {
     let chance = Chance::percent(percent.min(MILD));
