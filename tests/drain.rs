@@ -33,7 +33,7 @@ fn drained(queue_pair: &QueuePair) -> AsyncEvent {
 fn is_silent(pair: &Pair, end: &End) -> bool {
     pair.run(20_000);
     let event = end.device.poll_async_event().unwrap();
-    event.inspect(|event| println!("{event:?}")).is_none()
+    event.is_none()
 }
 
 fn is_draining(queue_pair: &QueuePair) -> bool {
