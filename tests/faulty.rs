@@ -3,6 +3,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a run that is not as expected panics")]
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use stroma_abi::regs::Reg;
@@ -10,7 +11,7 @@ use stroma_abi::regs::map::counters;
 use stroma_abi::wire::Frame;
 use stroma_sim::link::{Chance, Counters, Faults, Hold, LinkConfig, Script, Verdict};
 use stroma_sim::peer::Golden;
-use stroma_sim::{Shared, World};
+use stroma_sim::{Shared, World, pcap};
 use stroma_top::Profile;
 use stroma_verilate::{Options, SplitMix64};
 
@@ -83,6 +84,19 @@ pub fn faults(seed: u64, percent: u32) -> Faults {
 /// in time, so that nothing need be sent twice; on a bad one also too late.
 #[must_use]
 pub fn run(profile: Profile, far: Far, seed: u64, operations: u64, percent: u32) -> Outcome {
+    run_recorded(profile, far, seed, operations, percent, None)
+}
+
+/// The same, and records what passes the card's port in a file, if one is named. A run that fails leaves it to be read.
+#[must_use]
+pub fn run_recorded(
+    profile: Profile,
+    far: Far,
+    seed: u64,
+    operations: u64,
+    percent: u32,
+    capture: Option<&Path>,
+) -> Outcome {
     let options = Options { seed, ..Options::default() };
     let cards = if far == Far::Card { 2 } else { 1 };
     let mut world = World::new(profile, cards, &options).unwrap_or_else(|error| panic!("{error}"));
@@ -92,6 +106,9 @@ pub fn run(profile: Profile, far: Far, seed: u64, operations: u64, percent: u32)
     world.cable(0, 1, LinkConfig::cable(profile));
     for station in 0..2 {
         world.line(station).set_faults(faults(2 * seed + station as u64, percent));
+    }
+    if let Some(path) = capture {
+        world.start_capture(0, pcap::Writer::create(path).unwrap_or_else(|error| panic!("{error}")));
     }
     let shared = Shared::new(world);
     let mut near = CardSide::new(&shared, 0, 0);
@@ -115,6 +132,7 @@ fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64) -> Outcome {
     let (retransmitted, timeouts, duplicates) =
         (count(&counters::RETRANSMITTED), count(&counters::TIMEOUTS), count(&counters::DUPLICATES));
     let mut world = shared.world();
+    world.finish_capture(0).unwrap_or_else(|error| panic!("{error}"));
     Outcome {
         cycles: world.now() - start,
         lines: [0, 1].map(|station| world.line(station).counters()),

@@ -4,6 +4,7 @@
 //! any of them can be repeated alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -11,7 +12,7 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use stroma_tests::faulty::{Far, Outcome, run};
+use stroma_tests::faulty::{Far, Outcome, run_recorded};
 use stroma_top::Profile;
 
 /// Operations of one run.
@@ -22,7 +23,7 @@ const RUN: u64 = 500;
 #[derive(Parser)]
 struct Arguments {
     /// Operations for each profile.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 20_000)]
     ops: u64,
     /// Seed of the first run; the others follow.
     #[arg(long, default_value_t = 1)]
@@ -36,6 +37,9 @@ struct Arguments {
     /// Runs side by side; as many as there are processors unless said otherwise.
     #[arg(long)]
     jobs: Option<usize>,
+    /// A directory for what passes the card's port: a pcap file for each run.
+    #[arg(long)]
+    capture: Option<PathBuf>,
 }
 
 /// One run that is to be made.
@@ -48,13 +52,13 @@ struct Task {
 }
 
 impl Task {
-    /// Every fourth run is between two cards, the others are between a card and a golden endpoint.
+    /// Every fourth seed is for two cards, the others are for a card and a golden endpoint.
     fn all(arguments: &Arguments) -> Vec<Self> {
         let runs = arguments.ops.div_ceil(RUN);
         let of = |profile: Profile| {
             (0..runs).map(move |index| Self {
                 profile,
-                far: if index % 4 == 3 { Far::Card } else { Far::Golden },
+                far: if (arguments.seed + index).is_multiple_of(4) { Far::Card } else { Far::Golden },
                 seed: arguments.seed + index,
                 operations: RUN.min(arguments.ops - index * RUN),
             })
@@ -67,6 +71,13 @@ impl Task {
     fn name(&self) -> String {
         let Self { profile, far, seed, operations } = self;
         format!("{} card against {far:?}, seed {seed}, {operations} operations", profile.name())
+    }
+
+    fn run(&self, arguments: &Arguments) -> Outcome {
+        let Self { profile, far, seed, operations } = *self;
+        let file = format!("{}-{far:?}-{seed}.pcap", profile.name()).to_lowercase();
+        let capture = arguments.capture.as_ref().map(|directory| directory.join(file));
+        run_recorded(profile, far, seed, operations, arguments.percent, capture.as_deref())
     }
 }
 
@@ -84,9 +95,7 @@ fn main() -> anyhow::Result<()> {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match catch_unwind(AssertUnwindSafe(|| {
-                        run(task.profile, task.far, task.seed, task.operations, arguments.percent)
-                    })) {
+                    match catch_unwind(AssertUnwindSafe(|| task.run(&arguments))) {
                         Ok(outcome) => {
                             cycles.fetch_add(outcome.cycles, Ordering::Relaxed);
                             bar.suspend(|| println!("{}", line(task, &outcome)));

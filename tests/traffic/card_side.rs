@@ -13,7 +13,7 @@ use stroma_device::Backend;
 use stroma_sim::model::{Completion, Received};
 use stroma_sim::{Shared, SimBackend};
 use stroma_verbs::{
-    Access, Address, CompletionQueue, Connection, Device, MemoryRegion, QueuePair, QueuePairKind,
+    Access, Address, CompletionQueue, Connection, Device, Error, MemoryRegion, QueuePair, QueuePairKind,
     SharedReceiveQueue, WorkCompletion,
 };
 
@@ -206,13 +206,17 @@ impl Side for CardSide {
         batch.post().expect("room in the queue");
     }
 
-    fn post_receive(&mut self, queue: Queue, receive: &Receive) {
+    fn post_receive(&mut self, queue: Queue, receive: &Receive) -> bool {
         let pieces = self.list(Area::Room(queue), &receive.pieces);
         let batch = match queue {
             Queue::Own(pair) => self.pairs[pair].queue_pair.receives().expect("a queue of its own"),
             Queue::Shared => self.receives.receives(),
         };
-        batch.receive(receive.id, &pieces).post().expect("room in the queue");
+        match batch.receive(receive.id, &pieces).post() {
+            Ok(()) => true,
+            Err(Error::ReceiveQueueFull { .. }) => false,
+            Err(error) => panic!("receive {}: {error}", receive.id),
+        }
     }
 
     fn poll(&mut self, pair: usize) -> Option<Completion> {

@@ -147,7 +147,8 @@ impl Side for GoldenSide {
         self.peer(|peer| peer.post(number, work));
     }
 
-    fn post_receive(&mut self, queue: Queue, receive: &Receive) {
+    /// It has no rings, and always room.
+    fn post_receive(&mut self, queue: Queue, receive: &Receive) -> bool {
         let pieces = SgeList::new(&list(Area::Room(queue), &receive.pieces)).expect("16 at most");
         let receive = model::Receive { id: receive.id, pieces };
         match queue {
@@ -157,6 +158,7 @@ impl Side for GoldenSide {
                 self.peer(|peer| peer.post_receive(number, receive));
             }
         }
+        true
     }
 
     fn poll(&mut self, pair: usize) -> Option<Completion> {

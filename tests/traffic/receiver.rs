@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::desc::{Status, WorkOp, shared_queue::SRQ_LOG_MIN};
 use stroma_sim::model::Received;
 use stroma_verilate::SplitMix64;
 
@@ -13,6 +13,8 @@ use super::{Area, MESSAGE_MAX, PIECES, Piece, Queue, Side, below};
 pub(super) const PLACE: usize = spread(MESSAGE_MAX, PIECES);
 /// Receives of a queue at most: fewer than a queue pair has messages open.
 pub(super) const PLACES: usize = 8;
+/// Entries of a ring at least.
+const RING: u64 = 1 << SRQ_LOG_MIN;
 
 /// A receive to be posted: pieces of the room of its queue, long enough for every message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,12 +68,23 @@ impl Receiver {
 
     /// Posts one more receive, if there is room; whether it did.
     pub(super) fn post(&mut self, random: &mut SplitMix64, side: &mut dyn Side) -> bool {
-        let Some(place) = self.free.pop() else { return false };
+        let Some(&place) = self.free.last() else { return false };
         let id = self.count;
-        self.count += 1;
         let count = 1 + below(random, PIECES);
         let pieces = cut(random, PLACE * place, MESSAGE_MAX, count);
-        side.post_receive(self.queue, &Receive { id, pieces: pieces.clone() });
+        if !side.post_receive(self.queue, &Receive { id, pieces: pieces.clone() }) {
+            // A ring is filled in its order: a message that takes long keeps it full, and nothing else may.
+            let oldest = self.posted.keys().next();
+            let is_kept = oldest.is_some_and(|oldest| oldest + RING <= id);
+            assert!(
+                is_kept,
+                "side {}, {:?}: no room for receive {id}, and {oldest:?} is open",
+                self.end, self.queue
+            );
+            return false;
+        }
+        self.free.pop();
+        self.count += 1;
         self.posted.insert(id, (place, pieces));
         true
     }

@@ -109,8 +109,8 @@ pub trait Side {
     /// Posts an operation.
     fn post(&mut self, pair: usize, operation: &Operation);
 
-    /// Posts a receive.
-    fn post_receive(&mut self, queue: Queue, receive: &Receive);
+    /// Posts a receive; whether there was room in the ring.
+    fn post_receive(&mut self, queue: Queue, receive: &Receive) -> bool;
 
     /// The oldest completion of a queue pair not yet taken, under the operation's `id`.
     fn poll(&mut self, pair: usize) -> Option<Completion>;
