@@ -1,12 +1,12 @@
 //! `test`: the checks of the sources, then every test of the workspace.
 
-use std::process::Command;
+mod lanes;
 
 use anyhow::Result;
 
 use crate::stage::{self, Stage};
 use crate::tools::Routine;
-use crate::{errors_doc, process, programs, setup, source_check, testplan, workspace};
+use crate::{errors_doc, programs, setup, source_check, testplan};
 
 /// Runs the stages of `test`.
 pub(crate) fn run(filter: Option<String>) -> Result<()> {
@@ -26,14 +26,7 @@ pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
         Stage::new(
             "tests",
             "`cargo xtask test --filter NAME` runs one test, STROMA_WAVES=DIR before it records its waves",
-            move || tests(filter.as_deref()),
+            move || lanes::run(filter.as_deref()),
         ),
     ]
-}
-
-fn tests(filter: Option<&str>) -> Result<()> {
-    let mut command = Command::new("cargo");
-    // One broken crate must not hide the results of the others.
-    command.args(["test", "--workspace", "--no-fail-fast"]).args(filter).current_dir(workspace::root());
-    process::aloud(command)
 }

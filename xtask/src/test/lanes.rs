@@ -1,0 +1,185 @@
+//! All test programs of the workspace, side by side.
+//!
+//! Cargo runs one test program after the other, and most of ours end with one long test: a core would idle for a third of the
+//! time. Here each core takes the next program when it is done with one, and runs its tests one by one.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::{process, workspace};
+
+/// Programs that take longest begin first, so that no core waits for one at the end.
+const LONG: [&str; 6] = ["stroma_hw", "random", "crowd", "hostile", "flush", "stroma_sim"];
+
+/// What Cargo says of something it built, as far as it matters here.
+#[derive(Deserialize)]
+struct Message {
+    manifest_path: Option<PathBuf>,
+    target: Option<Target>,
+    profile: Option<Profile>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+/// A test program.
+#[derive(Debug, PartialEq, Eq)]
+struct Program {
+    name: String,
+    file: PathBuf,
+    /// Where its package is.
+    folder: PathBuf,
+}
+
+/// Runs every test program, with those of its tests whose names contain `filter`, then the examples in the documentation.
+pub(super) fn run(filter: Option<&str>) -> Result<()> {
+    let mut programs = programs(&build()?)?;
+    programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
+    let failed = side_by_side(&programs, filter)?;
+    let mut examples = Command::new("cargo");
+    examples.args(["test", "--workspace", "--doc", "--quiet"]).args(filter).current_dir(workspace::root());
+    let examples = process::aloud(examples);
+    if !failed.is_empty() {
+        bail!("{} of {} test programs failed: {}", failed.len(), programs.len(), failed.join(", "));
+    }
+    examples
+}
+
+/// Has Cargo build them; what it says, a message a line.
+fn build() -> Result<String> {
+    let mut command = Command::new("cargo");
+    command
+        .args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"])
+        .current_dir(workspace::root())
+        .stderr(Stdio::inherit());
+    let line = process::line(&command);
+    let output = command.output().with_context(|| format!("start {line}"))?;
+    if !output.status.success() {
+        bail!("{line}\nended with {}", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("read what {line} says"))
+}
+
+fn programs(messages: &str) -> Result<Vec<Program>> {
+    let mut programs = Vec::new();
+    for line in messages.lines() {
+        let message: Message =
+            serde_json::from_str(line).with_context(|| format!("read Cargo's message {line}"))?;
+        if let Message {
+            manifest_path: Some(manifest),
+            target: Some(target),
+            profile: Some(Profile { test: true }),
+            executable: Some(file),
+        } = message
+        {
+            let folder = manifest.parent().unwrap_or(Path::new("")).to_path_buf();
+            programs.push(Program { name: target.name, file, folder });
+        }
+    }
+    Ok(programs)
+}
+
+/// The names of those that fail.
+fn side_by_side(programs: &[Program], filter: Option<&str>) -> Result<Vec<String>> {
+    let lanes = thread::available_parallelism().context("ask how many cores there are")?.get();
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(|| {
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if !program.passes(filter) {
+                        failed.lock().expect("no lane panics with it").push(program.name.clone());
+                    }
+                }
+            });
+        }
+    });
+    Ok(failed.into_inner().expect("no lane panics with it"))
+}
+
+impl Program {
+    /// Runs it and tells what came of it: a line if all is well, otherwise all it printed.
+    fn passes(&self, filter: Option<&str>) -> bool {
+        let started = Instant::now();
+        let output = Command::new(&self.file)
+            .args(filter)
+            .arg("--test-threads=1")
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .output();
+        let seconds = started.elapsed().as_secs_f64();
+        match output {
+            Ok(output) if output.status.success() => {
+                println!("  {:<24} {seconds:>6.1} s  {}", self.name, told(&output));
+                true
+            }
+            Ok(output) => {
+                let (said, complained) =
+                    (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+                println!("{said}{complained}\n  {:<24} {seconds:>6.1} s  {}", self.name, output.status);
+                false
+            }
+            Err(error) => {
+                println!("  {:<24} cannot start: {error}", self.name);
+                false
+            }
+        }
+    }
+}
+
+/// What a test program says of its tests, or nothing if it has a voice of its own.
+fn told(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let result = text.lines().rev().find_map(|line| line.strip_prefix("test result: "));
+    result.and_then(|line| line.split("; finished").next()).unwrap_or("ok").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_programs_are_found_among_all_that_cargo_built() {
+        let messages = r#"{"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{"name":"a"},"profile":{"test":false},"executable":null}
+{"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{"name":"tool"},"profile":{"test":false},"executable":"/t/tool"}
+{"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{"name":"wire"},"profile":{"test":true},"executable":"/t/wire-1"}
+{"reason":"build-finished","success":true}"#;
+        let wire = Program { name: "wire".into(), file: "/t/wire-1".into(), folder: "/w/a".into() };
+        assert_eq!(programs(messages).unwrap(), [wire]);
+    }
+
+    #[test]
+    fn what_is_no_message_of_cargo_is_shown() {
+        let error = programs("warning: unused").unwrap_err().to_string();
+        assert!(error.contains("warning: unused"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_fails_or_cannot_start_is_named() {
+        let program = |name: &str, file: &str| Program {
+            name: name.into(),
+            file: file.into(),
+            folder: workspace::root(),
+        };
+        let programs = [program("good", "true"), program("bad", "false"), program("gone", "/no/such/file")];
+        let mut failed = side_by_side(&programs, None).unwrap();
+        failed.sort();
+        assert_eq!(failed, ["bad", "gone"]);
+    }
+}
