@@ -14,5 +14,5 @@ fn a_single_request_takes_as_long_as_promised() {
 #[test]
 fn a_write_of_64_bytes_passes_both_cards_as_fast_as_promised() {
     let PathLatency { card_tx, card_rx, .. } = PathLatency::measure(Profile::HundredGig, 64, false);
-    assert_eq!((card_tx, card_rx), (56, 37));
+    assert_eq!((card_tx, card_rx), (57, 37));
 }

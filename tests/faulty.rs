@@ -15,7 +15,7 @@ use stroma_sim::{Shared, World, pcap};
 use stroma_top::Profile;
 use stroma_verilate::{Options, SplitMix64};
 
-use crate::traffic::{self, CardSide, GoldenSide, Receivers};
+use crate::traffic::{self, CardSide, GoldenSide, Plan, Receivers, Side, Tally, Wire};
 
 /// Who stands at the far end of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Far {
 }
 
 /// What became of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// Cycles it took.
     pub cycles: u64,
@@ -39,6 +39,18 @@ pub struct Outcome {
     pub timeouts: u64,
     /// Requests it received again.
     pub duplicates: u64,
+    /// What the card and the far end posted.
+    pub tallies: [Tally; 2],
+}
+
+impl Outcome {
+    /// What was posted at either end.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        self.tallies.iter().for_each(|one| tally.add(one));
+        tally
+    }
 }
 
 /// Of a hundred frames, those that are lost by chance alone, and those that are doubled or overtaken, at most.
@@ -113,21 +125,18 @@ pub fn run_recorded(
     let shared = Shared::new(world);
     let mut near = CardSide::new(&shared, 0, 0);
     let start = shared.world().now();
-    let receivers = if percent == 0 { Receivers::Ready } else { Receivers::Late };
-    match far {
-        Far::Golden => {
-            let mut far = GoldenSide::new(&shared, 1, 1);
-            traffic::run(&shared, [&mut near, &mut far], seed, operations, receivers);
-        }
-        Far::Card => {
-            let mut far = CardSide::new(&shared, 1, 1);
-            traffic::run(&shared, [&mut near, &mut far], seed, operations, receivers);
-        }
-    }
-    outcome(&shared, &near, start)
+    let (receivers, wire) =
+        if percent == 0 { (Receivers::Ready, Wire::InOrder) } else { (Receivers::Late, Wire::Unruly) };
+    let mut far: Box<dyn Side> = match far {
+        Far::Golden => Box::new(GoldenSide::new(&shared, 1, 1)),
+        Far::Card => Box::new(CardSide::new(&shared, 1, 1)),
+    };
+    let plan = Plan { seed, operations, receivers, wire };
+    let tallies = traffic::run(&shared, [&mut near, &mut *far], &plan);
+    outcome(&shared, &near, start, tallies)
 }
 
-fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64) -> Outcome {
+fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64, tallies: [Tally; 2]) -> Outcome {
     let count = |reg: &Reg| near.device().card().read(&counters::BLOCK, reg).expect("a register");
     let (retransmitted, timeouts, duplicates) =
         (count(&counters::RETRANSMITTED), count(&counters::TIMEOUTS), count(&counters::DUPLICATES));
@@ -139,5 +148,6 @@ fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64) -> Outcome {
         retransmitted,
         timeouts,
         duplicates,
+        tallies,
     }
 }

@@ -10,7 +10,8 @@ use stroma_sim::model::{Completion, Dropped, Received};
 use stroma_sim::peer::Golden;
 use stroma_sim::{Shared, World};
 use stroma_tests::traffic::{
-    self, AREA, Area, Generator, GoldenSide, Kind, Offer, Operation, Queue, Receive, Receivers, Side,
+    self, AREA, Area, Generator, GoldenSide, Grant, Kind, Offer, Operation, Piece, Plan, Queue, Receive,
+    Receivers, Scope, Side, Tally, Wire,
 };
 use stroma_top::Profile;
 use stroma_verilate::Options;
@@ -20,6 +21,7 @@ struct Outcome {
     end: u64,
     lines: [Counters; 2],
     dropped: Vec<Dropped>,
+    tallies: [Tally; 2],
 }
 
 impl Outcome {
@@ -56,33 +58,34 @@ fn golden_world(profile: Profile, seed: u64, faults: fn(u64) -> Faults) -> Arc<S
     Shared::new(world)
 }
 
-fn run(
-    profile: Profile,
-    seed: u64,
-    operations: u64,
-    faults: fn(u64) -> Faults,
-    receivers: Receivers,
-    set: fn(&mut World),
-) -> Outcome {
-    let shared = golden_world(profile, seed, faults);
+fn run(profile: Profile, plan: Plan, faults: fn(u64) -> Faults, set: fn(&mut World)) -> Outcome {
+    let shared = golden_world(profile, plan.seed, faults);
     set(&mut shared.world());
     let [mut one, mut other] = [0, 1].map(|end| GoldenSide::new(&shared, end, end));
-    traffic::run(&shared, [&mut one, &mut other], seed, operations, receivers);
+    let tallies = traffic::run(&shared, [&mut one, &mut other], &plan);
     let dropped = [&one, &other].map(|side| side.peer(|peer| peer.dropped().to_vec())).concat();
     let mut world = shared.world();
-    Outcome { end: world.now(), lines: [0, 1].map(|station| world.line(station).counters()), dropped }
+    let lines = [0, 1].map(|station| world.line(station).counters());
+    Outcome { end: world.now(), lines, dropped, tallies }
+}
+
+fn perfect(seed: u64, receivers: Receivers) -> Plan {
+    Plan { seed, operations: 1000, receivers, wire: Wire::InOrder }
 }
 
 #[test]
 fn on_a_perfect_wire_all_arrives_and_nothing_is_dropped() {
-    let outcome = run(Profile::HundredGig, 1, 1000, |_| Faults::default(), Receivers::Ready, |_| {});
+    let outcome = run(Profile::HundredGig, perfect(1, Receivers::Ready), |_| Faults::default(), |_| {});
     assert_eq!(outcome.dropped, []);
+    for tally in outcome.tallies {
+        assert!(tally.rarest().1 > 5, "a side did every kind: {tally}");
+    }
     assert!(outcome.lines.iter().all(|line| line.departed == line.pushed && line.pushed > 1000));
 }
 
 #[test]
 fn on_a_perfect_wire_receives_that_come_late_are_waited_for() {
-    let outcome = run(Profile::HundredGig, 8, 1000, |_| Faults::default(), Receivers::Late, |_| {});
+    let outcome = run(Profile::HundredGig, perfect(8, Receivers::Late), |_| Faults::default(), |_| {});
     let behind = outcome.drops(|dropped| *dropped == Dropped::Gap);
     assert!(behind > 20 && outcome.dropped.len() == behind, "only what came behind a message without one");
 }
@@ -90,7 +93,8 @@ fn on_a_perfect_wire_receives_that_come_late_are_waited_for() {
 /// With a hundredth of each fault; the wire really was bad, so that each recovery was needed, and no answer came that nobody
 /// asked for.
 fn survives(profile: Profile, seed: u64) {
-    let outcome = run(profile, seed, 1000, bad, Receivers::Late, |_| {});
+    let plan = Plan { seed, operations: 1000, receivers: Receivers::Late, wire: Wire::Unruly };
+    let outcome = run(profile, plan, bad, |_| {});
     for line in outcome.lines {
         let struck = [line.lost, line.duplicated, line.held, line.corrupted];
         assert!(struck.iter().all(|count| *count > 10), "seed {seed}: {line:?}");
@@ -120,9 +124,10 @@ fn the_same_on_a_slower_wire() {
 
 #[test]
 fn however_the_world_is_run_the_outcome_is_the_same_to_the_cycle() {
+    let plan = Plan { seed: 6, operations: 60, receivers: Receivers::Late, wire: Wire::Unruly };
     let of = |set| {
-        let outcome = run(Profile::HundredGig, 6, 60, bad, Receivers::Late, set);
-        (outcome.end, outcome.lines, outcome.dropped)
+        let outcome = run(Profile::HundredGig, plan, bad, set);
+        (outcome.end, outcome.lines, outcome.dropped, outcome.tallies)
     };
     let skipped = of(|_| {});
     assert_eq!(of(|_| {}), skipped, "again");
@@ -130,11 +135,17 @@ fn however_the_world_is_run_the_outcome_is_the_same_to_the_cycle() {
     assert_eq!(of(|world| world.threads(true)), skipped, "threads");
 }
 
+/// Of a queue pair that may do everything, but has no windows.
+fn scope() -> Scope {
+    let target = Some(Grant { key: 5, part: Piece { place: 0, length: AREA } });
+    Scope { word: 77, target, bind: None, invalidate: None, send_invalidate: None }
+}
+
 #[test]
 fn operations_are_of_all_kinds_mostly_small_sometimes_long_and_lie_anywhere() {
     let generate = |seed| {
         let mut generator = Generator::new(seed);
-        (0..10_000).map(|id| generator.operation(id, 1, 77)).collect::<Vec<_>>()
+        (0..10_000).map(|id| generator.operation(id, 1, &scope())).collect::<Vec<_>>()
     };
     let operations = generate(1);
     assert_eq!(generate(1), operations);
@@ -166,6 +177,33 @@ fn operations_are_of_all_kinds_mostly_small_sometimes_long_and_lie_anywhere() {
     }
 }
 
+#[test]
+fn keys_are_bound_used_and_ended_where_that_may_be() {
+    let count = |scope: &Scope, of: fn(&Operation) -> bool| {
+        let mut generator = Generator::new(3);
+        (0..1000).map(|id| generator.operation(id, 9, scope)).filter(of).count()
+    };
+    let closed = Scope { target: None, bind: Some(6), ..scope() };
+    assert_eq!(count(&closed, |one| matches!(one.kind, Kind::Bind(Grant { key: 6, .. }))), 1000);
+    let binding = Scope { bind: None, ..closed };
+    assert_eq!(count(&binding, |one| one.kind.uses_target()), 0);
+    let part = Piece { place: 2000, length: AREA - 4000 };
+    let open = Scope {
+        target: Some(Grant { key: 7, part }),
+        invalidate: Some(8),
+        send_invalidate: Some(7),
+        ..scope()
+    };
+    assert!((80..170).contains(&count(&open, |one| one.kind == Kind::Invalidate(8))));
+    assert!((70..150).contains(&count(&open, |one| one.kind == Kind::SendInv(7))));
+    let is_inside =
+        |one: &Operation| one.key == 7 && one.remote >= 2000 && one.remote_range().end <= AREA - 2000;
+    assert!(count(&open, |one| one.kind.uses_target()) > 250);
+    let mut generator = Generator::new(4);
+    let mut drawn = (0..1000).map(|id| generator.operation(id, 9, &open));
+    assert!(drawn.all(|one| is_inside(&one) || !one.kind.uses_target()));
+}
+
 /// What a side does wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -181,6 +219,10 @@ enum Fault {
     Shortens,
     /// Posts receives whose pieces are in another order than wanted.
     Shuffles,
+    /// Tells of another key than the one that a message ended.
+    Key,
+    /// Binds windows to fewer bytes than wanted.
+    Narrows,
 }
 
 /// A side that does wrong.
@@ -199,6 +241,10 @@ impl Side for Wrong {
         self.side.connect(pair, mtu, far);
     }
 
+    fn next_key(&mut self, pair: usize) -> u32 {
+        self.side.next_key(pair)
+    }
+
     fn post(&mut self, pair: usize, operation: &Operation) {
         let mut operation = operation.clone();
         match (self.fault, &mut operation.kind) {
@@ -207,17 +253,18 @@ impl Side for Wrong {
             }
             (Fault::Adds, Kind::FetchAdd(add)) if operation.remote == 0 => *add = add.wrapping_add(1),
             (Fault::Immediate, Kind::SendImm(data) | Kind::WriteImm(data)) => *data ^= 1,
+            (Fault::Narrows, Kind::Bind(grant)) => grant.part.length /= 2,
             _ => {}
         }
         self.side.post(pair, &operation);
     }
 
-    fn post_receive(&mut self, queue: Queue, receive: &Receive) {
+    fn post_receive(&mut self, queue: Queue, receive: &Receive) -> bool {
         let mut receive = receive.clone();
         if self.fault == Fault::Shuffles {
             receive.pieces.rotate_left(1);
         }
-        self.side.post_receive(queue, &receive);
+        self.side.post_receive(queue, &receive)
     }
 
     fn poll(&mut self, pair: usize) -> Option<Completion> {
@@ -233,6 +280,9 @@ impl Side for Wrong {
         let mut found = self.side.poll_receive(pair)?;
         if self.fault == Fault::Shortens {
             found.bytes = found.bytes.saturating_sub(1);
+        }
+        if self.fault == Fault::Key {
+            found.invalidated = found.invalidated.map(|key| key ^ 1);
         }
         Some(found)
     }
@@ -250,7 +300,8 @@ fn wrong(fault: Fault) {
     let shared = golden_world(Profile::HundredGig, 7, |_| Faults::default());
     let mut right = GoldenSide::new(&shared, 1, 1);
     let mut wrong = Wrong { side: GoldenSide::new(&shared, 0, 0), fault, told: None };
-    traffic::run(&shared, [&mut wrong, &mut right], 7, 300, Receivers::Ready);
+    let plan = Plan { operations: 300, ..perfect(7, Receivers::Ready) };
+    traffic::run(&shared, [&mut wrong, &mut right], &plan);
 }
 
 #[test]
@@ -287,4 +338,16 @@ fn a_message_that_is_too_short_is_found() {
 #[should_panic(expected = "content of receive")]
 fn a_message_in_the_wrong_pieces_is_found() {
     wrong(Fault::Shuffles);
+}
+
+#[test]
+#[should_panic(expected = "side 0, receives of queue pair")]
+fn the_end_of_another_key_is_found() {
+    wrong(Fault::Key);
+}
+
+#[test]
+#[should_panic(expected = "queue pair")]
+fn a_window_that_opens_too_little_is_found() {
+    wrong(Fault::Narrows);
 }

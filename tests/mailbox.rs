@@ -5,6 +5,7 @@ use stroma_abi::desc::{
         self, BadAttribute, BadField, BadState, Done, Exists, NoObject, OutOfRange, UnknownKind, UnknownVerb,
     },
     CompletionQueue, Cqe, ObjectKind, QueuePair, QueuePairKind, QueuePairState, Region, SharedQueue, Verb,
+    completion_queue::MODERATION_ATTRIBUTE,
     mailbox::BODY_LEN,
     queue_pair::{TRANSITIONS, attribute, transition},
     shared_queue::LIMIT_ATTRIBUTE,
@@ -67,9 +68,8 @@ fn unknown_kinds_and_verbs(profile: Profile) {
         assert_eq!(says(&rig, Verb::Query, ObjectKind::Statistics, number, 0, &[]), (OutOfRange, 0));
     }
     assert_eq!(says(&rig, Verb::Modify, ObjectKind::QueuePair, 3, attribute::STATE, &[]), (NoObject, 0));
-    for kind in [ObjectKind::CompletionQueue, ObjectKind::Region] {
-        assert_eq!(says(&rig, Verb::Modify, kind, 3, 0, &[]), (UnknownVerb, 0), "{kind:?}");
-    }
+    assert_eq!(says(&rig, Verb::Modify, ObjectKind::CompletionQueue, 3, 0, &[]), (NoObject, 0));
+    assert_eq!(says(&rig, Verb::Modify, ObjectKind::Region, 3, 0, &[]), (UnknownVerb, 0));
 }
 
 #[test]
@@ -135,6 +135,17 @@ fn completion_queues(profile: Profile) {
     assert_eq!(create(2, &good), (Exists, 0));
     let found = rig.done(Verb::Query, kind, 2, 0, &[]);
     assert_eq!(CompletionQueue::parse(&found), Some(CompletionQueue { base: top, log: 7, ..good }));
+    // Moderation is what can be changed, and nothing else.
+    let rule = CompletionQueue { base: 1, log: 1, page, count: 0x1234, period: u16::MAX, ..good };
+    let modify = |number, attributes| says(&rig, Verb::Modify, kind, number, attributes, &rule.to_bytes());
+    assert_eq!(modify(3, MODERATION_ATTRIBUTE), (NoObject, 0));
+    assert_eq!(modify(2, 0), (BadAttribute, 0));
+    assert_eq!(modify(2, MODERATION_ATTRIBUTE << 1), (BadAttribute, 0));
+    assert_eq!(modify(2, MODERATION_ATTRIBUTE | 1 << 63), (BadAttribute, 0));
+    assert_eq!(rig.done(Verb::Query, kind, 2, 0, &[]), found, "nothing has changed");
+    assert_eq!(modify(2, MODERATION_ATTRIBUTE), (Done, 0));
+    let moderated = CompletionQueue { base: top, log: 7, count: 0x1234, period: u16::MAX, ..good };
+    assert_eq!(CompletionQueue::parse(&rig.done(Verb::Query, kind, 2, 0, &[])), Some(moderated));
     let last = (1 << capacity.completion_queues_log) - 1;
     assert_eq!(create(last, &CompletionQueue { log: 20, ..good }), (Done, 0));
     assert_eq!(create(0, &CompletionQueue { log: 4, ..good }), (Done, 0));

@@ -164,7 +164,7 @@ fn a_card_with_traffic_both_ways_can_be_restarted() {
             pair.run(wait);
             far.device
                 .card()
-                .reset(Duration::from_secs(5))
+                .reset(Duration::from_mins(1))
                 .unwrap_or_else(|error| panic!("{profile:?}: {error}"));
             // Nobody answers the other end any more, and it says so.
             let last = (0..24).map(|_| near.complete().status).last().expect("completions");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use stroma_abi::desc::completion_queue::MODERATION_ATTRIBUTE;
 use stroma_abi::desc::{Body, CompletionQueue, Event, ObjectKind, QueuePairState, Status, Verb, WorkOp};
 use stroma_abi::regs::map::{counters, events, moderation};
 use stroma_device::{Wake, compose};
@@ -184,4 +185,147 @@ fn moderated(profile: Profile) {
 #[test]
 fn interrupts_wait_for_company_or_for_their_time() {
     Profile::ALL.into_iter().for_each(moderated);
+}
+
+/// Changes a CQ's moderation.
+fn moderate(rig: &Rig, cq: u32, count: u16, period: u16) {
+    let body = CompletionQueue { count, period, ..CompletionQueue::default() }.to_bytes();
+    rig.done(Verb::Modify, ObjectKind::CompletionQueue, cq, MODERATION_ATTRIBUTE, &body);
+}
+
+/// The CQs that events tell of, until nothing happens any more.
+fn told(rig: &mut Rig) -> Vec<u32> {
+    rig.settle();
+    let told = std::iter::from_fn(|| rig.event(EVENT_LOG)).map(|event| event.object).collect();
+    rig.acknowledge_events();
+    told
+}
+
+fn counted(profile: Profile) {
+    let mut rig = Rig::new(profile);
+    rig.enable_events(EVENT_LOG);
+    let mut completions = rig.completions(3, 8, 0);
+    let mut queue = rig.queue(5, &completions, 1);
+    let mut run = |rig: &mut Rig, completions: &mut _, count| {
+        nops(&mut queue, count);
+        rig.doorbell(&queue);
+        for _ in 0..count {
+            assert_eq!(status(&rig.completion(completions)), Status::Success);
+        }
+        told(rig)
+    };
+    moderate(&rig, 3, 4, 0);
+    let shown =
+        CompletionQueue::parse(&rig.done(Verb::Query, ObjectKind::CompletionQueue, 3, 0, &[])).unwrap();
+    assert_eq!((shown.count, shown.period), (4, 0));
+    for _ in 0..2 {
+        rig.arm(&completions, 1);
+        assert_eq!(run(&mut rig, &mut completions, 3), [0; 0], "the card rests, and waits for the fourth");
+        assert_eq!(run(&mut rig, &mut completions, 1), [3]);
+        assert_eq!(run(&mut rig, &mut completions, 5), [0; 0], "one arming, one event");
+    }
+    // Entries that wait when it is armed count: three of four, then four.
+    rig.arm(&completions, 0);
+    nops(&mut queue, 3);
+    rig.doorbell(&queue);
+    rig.settle();
+    rig.arm(&completions, 1);
+    assert_eq!(told(&mut rig), [0; 0]);
+    nops(&mut queue, 1);
+    rig.doorbell(&queue);
+    assert_eq!(told(&mut rig), [3]);
+    rig.arm(&completions, 1);
+    assert_eq!(told(&mut rig), [3], "at once");
+
+    // A queue that waits is told by the new rule; so are later ones.
+    while rig.poll(&mut completions).is_some() {}
+    rig.arm(&completions, 1);
+    nops(&mut queue, 2);
+    rig.doorbell(&queue);
+    assert_eq!(told(&mut rig), [0; 0]);
+    moderate(&rig, 3, 2, 0);
+    assert_eq!(told(&mut rig), [3]);
+    moderate(&rig, 3, 0, 0);
+    while rig.poll(&mut completions).is_some() {}
+    rig.arm(&completions, 1);
+    nops(&mut queue, 1);
+    rig.doorbell(&queue);
+    assert_eq!(told(&mut rig), [3], "not moderated");
+}
+
+#[test]
+fn a_moderated_cq_tells_of_the_last_of_its_count() {
+    Profile::ALL.into_iter().for_each(counted);
+}
+
+fn timed(profile: Profile) {
+    /// Cycles for visits, for the way of the event, and between two looks at it.
+    const SLACK: u64 = 600;
+    let cycles = |microseconds: u64| (microseconds * u64::from(profile.clock_khz())).div_ceil(1000);
+    let mut rig = Rig::new(profile);
+    rig.enable_events(EVENT_LOG);
+    let now = |rig: &Rig| rig.world(|world| world.now());
+    let mut slow = rig.completions(3, 8, 0);
+    let mut slow_queue = rig.queue(5, &slow, 1);
+    let mut fast = rig.completions(4, 8, 0);
+    let mut fast_queue = rig.queue(6, &fast, 1);
+    moderate(&rig, 3, 100, 120);
+    moderate(&rig, 4, 100, 40);
+    for _ in 0..2 {
+        let start = now(&rig);
+        for (completions, queue) in [(&mut slow, &mut slow_queue), (&mut fast, &mut fast_queue)] {
+            rig.arm(completions, 1);
+            nops(queue, 1);
+            rig.doorbell(queue);
+            assert_eq!(status(&rig.completion(completions)), Status::Success);
+        }
+        let made = now(&rig);
+        for (cq, period) in [(4, 40), (3, 120)] {
+            let event = loop {
+                if let Some(event) = rig.event(EVENT_LOG) {
+                    break event;
+                }
+                assert!(now(&rig) < made + cycles(period) + SLACK, "CQ {cq}: late");
+                rig.run(20);
+            };
+            assert_eq!((event.kind, event.object), (Event::Completion as u8, cq));
+            assert!(now(&rig) >= start + cycles(period), "CQ {cq}: early");
+        }
+        rig.acknowledge_events();
+        // Nobody waits any more, and nobody is armed.
+        rig.settle();
+        nops(&mut fast_queue, 3);
+        rig.doorbell(&fast_queue);
+        for _ in 0..3 {
+            rig.completion(&mut fast);
+        }
+        assert_eq!(told(&mut rig), [0; 0]);
+    }
+
+    // A shorter time for one that waits.
+    moderate(&rig, 3, 100, 65_535);
+    rig.arm(&slow, 1);
+    nops(&mut slow_queue, 1);
+    rig.doorbell(&slow_queue);
+    rig.completion(&mut slow);
+    rig.run(cycles(120));
+    assert_eq!(rig.event(EVENT_LOG), None);
+    moderate(&rig, 3, 100, 20);
+    rig.run(SLACK);
+    assert_eq!(told(&mut rig), [3]);
+
+    // A restart waits for no period.
+    moderate(&rig, 3, 100, 65_535);
+    rig.arm(&slow, 1);
+    nops(&mut slow_queue, 1);
+    rig.doorbell(&slow_queue);
+    rig.completion(&mut slow);
+    let start = now(&rig);
+    rig.card.reset(Duration::from_mins(1)).expect("the card begins anew");
+    assert!(now(&rig) - start < cycles(1000), "{} cycles", now(&rig) - start);
+}
+
+#[test]
+fn a_moderated_cq_tells_when_its_time_is_over_and_not_before() {
+    Profile::ALL.into_iter().for_each(timed);
 }

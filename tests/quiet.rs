@@ -1,6 +1,7 @@
 //! Quiet time is skipped, and nobody can tell: the same events in the same cycles.
 
-use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead};
+use stroma_abi::desc::completion_queue::MODERATION_ATTRIBUTE;
+use stroma_abi::desc::{CompletionQueue, ObjectKind, Sge, Status, Verb, WorkOp, WqeHead};
 use stroma_abi::regs::map::moderation;
 use stroma_device::compose;
 use stroma_sim::World;
@@ -9,7 +10,7 @@ use stroma_tests::rig::{Rig, head, pieces, status};
 use stroma_top::Profile;
 use stroma_verilate::{Options, SplitMix64};
 
-/// Copies with pauses between them, commands, events, a moderated interrupt; everything that happened, and when.
+/// Copies with pauses between them, commands, events, a moderated queue, a moderated interrupt; everything that happened, and when.
 fn story(profile: Profile, skips: bool) -> (Vec<(u64, Event)>, Vec<u64>, u64, u64) {
     let mut world = World::new(profile, 1, &Options { seed: 7, ..Options::default() }).expect("a card");
     world.skip_quiet_time(skips);
@@ -19,6 +20,8 @@ fn story(profile: Profile, skips: bool) -> (Vec<(u64, Event)>, Vec<u64>, u64, u6
     let parts = [("period_us", 20), ("count", 50), ("mask", 0)];
     rig.set(&moderation::BLOCK, &moderation::VECTOR, compose(&moderation::VECTOR, parts));
     let mut completions = rig.completions(0, 6, 0);
+    let moderated = CompletionQueue { count: 9, period: 3, ..CompletionQueue::default() }.to_bytes();
+    rig.done(Verb::Modify, ObjectKind::CompletionQueue, 0, MODERATION_ATTRIBUTE, &moderated);
     let mut queue = rig.queue(5, &completions, 1);
     let buffer = rig.buffer(1 << 16);
     let key = rig.region(1, &Rig::direct(&buffer, 0, 1));

@@ -1,7 +1,12 @@
 //! READ: bytes of the other host's memory come here, and nothing else changes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use stroma_abi::regs::map::counters;
-use stroma_tests::pair::{Pair, pattern};
+use stroma_abi::wire::opcode;
+use stroma_sim::link::{Faults, Verdict};
+use stroma_tests::pair::{MEMORY, Pair, pattern};
 use stroma_top::Profile;
 use stroma_verbs::{WorkCompletion, WorkOp};
 
@@ -81,4 +86,39 @@ fn more_reads_than_may_be_in_flight_wait_their_turn() {
         assert!(near.bytes(0, 40 * 512) == pattern(5, 40 * 512), "{profile:?}");
         assert!(near.count(&counters::READS_WAITING) > 0);
     }
+}
+
+/// Op-code of a packet over IPv4 without a tag.
+const OPCODE_AT: usize = 14 + 20 + 8;
+
+/// Packets with data of READs that leave the far end, from now on; the one of this number, from 0, is lost.
+fn watched(pair: &Pair, lost: u64) -> Arc<AtomicU64> {
+    let seen = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&seen);
+    let answers = opcode::RC_READ_RESPONSE_FIRST.code..=opcode::RC_READ_RESPONSE_ONLY.code;
+    let script = move |frame: &[u8]| {
+        let is_answer = answers.contains(&frame[OPCODE_AT]);
+        let is_lost = is_answer && counter.fetch_add(1, Ordering::Relaxed) == lost;
+        if is_lost { Verdict::Drop } else { Verdict::Pass }
+    };
+    pair.shared.world().line(1).set_faults(Faults { script: Some(Box::new(script)), ..Faults::default() });
+    seen
+}
+
+#[test]
+fn a_packet_lost_of_a_long_answer_does_not_have_the_answer_sent_twice() {
+    let pair = Pair::new(Profile::TenGig);
+    let [near, far] = &pair.ends;
+    let [sender, _responder] = pair.connect_with(256, |_, connection| connection.path_mtu = 1);
+    far.put(0, &pattern(8, MEMORY));
+    let seen = watched(&pair, 10);
+    let piece = near.piece(0, MEMORY);
+    sender.start().wr_id(1).signaled().read(&[piece], far.at(0), far.memory.rkey()).post().unwrap();
+    near.expect(1);
+    assert!(near.bytes(0, MEMORY) == pattern(8, MEMORY));
+    // What is still on its way would come within this time.
+    pair.run(20_000);
+    let (whole, sent) = (MEMORY as u64 / 256, seen.load(Ordering::Relaxed));
+    assert!((whole + 1..whole + 200).contains(&sent), "{sent} packets for {whole}");
+    assert_eq!(near.count(&counters::TIMEOUTS), 0);
 }

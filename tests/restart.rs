@@ -23,7 +23,7 @@ fn restart(profile: Profile) {
 
     // In the middle of it.
     rig.set(&identity::BLOCK, &identity::CONTROL, compose(&identity::CONTROL, [("reset", 1)]));
-    rig.card.wait_ready(Duration::from_secs(10)).unwrap();
+    rig.card.wait_ready(Duration::from_mins(1)).unwrap();
     for (kind, number) in
         [(ObjectKind::QueuePair, 5), (ObjectKind::CompletionQueue, 0), (ObjectKind::Region, 1)]
     {
@@ -42,7 +42,7 @@ fn restart(profile: Profile) {
     assert_eq!(rig.world(|world| world.card(0).iommu().faults().len()), 0);
 
     // And after a reset of the whole function.
-    rig.card.reset_function(Duration::from_secs(10)).unwrap();
+    rig.card.reset_function(Duration::from_mins(1)).unwrap();
     let (reply, _) = rig.command(Verb::Query as u8, ObjectKind::QueuePair as u8, 5, 0, &[]);
     assert_eq!(reply.status, CommandStatus::NoObject as u16);
 }

@@ -108,7 +108,7 @@ impl Rig {
     pub fn with_world(world: World) -> Self {
         let shared = Shared::new(world);
         let backend: Arc<dyn Backend> = Arc::new(SimBackend::new(&shared, 0));
-        let card = Card::open(backend, Duration::from_secs(10)).unwrap_or_else(|error| panic!("{error}"));
+        let card = Card::open(backend, Duration::from_mins(1)).unwrap_or_else(|error| panic!("{error}"));
         Self { card, shared, next_iova: 0x10_0000_0000, events: None, events_taken: 0 }
     }
 

@@ -13,7 +13,7 @@ use super::stage::Stage;
 /// Frames for each queue pair, on the wire all the while.
 const FRAMES: usize = 8;
 /// No restart takes as long.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn attack(profile: Profile, seed: u64) {
     let mut random = SplitMix64::new(seed);

@@ -13,6 +13,7 @@ use anyhow::bail;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use stroma_tests::faulty::{Far, Outcome, run_recorded};
+use stroma_tests::traffic::Tally;
 use stroma_top::Profile;
 
 /// Operations of one run.
@@ -90,6 +91,7 @@ fn main() -> anyhow::Result<()> {
         "{bar:30} {pos}/{len} runs, {elapsed} of about {duration}",
     )?);
     let (next, failed, cycles) = (AtomicUsize::new(0), Mutex::new(Vec::new()), AtomicU64::new(0));
+    let tally = Mutex::new(Tally::default());
     let started = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
@@ -98,6 +100,8 @@ fn main() -> anyhow::Result<()> {
                     match catch_unwind(AssertUnwindSafe(|| task.run(&arguments))) {
                         Ok(outcome) => {
                             cycles.fetch_add(outcome.cycles, Ordering::Relaxed);
+                            let mut tally = tally.lock().expect("no panic with it");
+                            tally.add(&outcome.tally());
                             bar.suspend(|| println!("{}", line(task, &outcome)));
                         }
                         Err(_) => failed.lock().expect("no panic with it").push(task.name()),
@@ -119,6 +123,7 @@ fn main() -> anyhow::Result<()> {
         cycles.into_inner() / 1_000_000,
         started.elapsed().as_secs_f64(),
     );
+    println!("{}", tally.into_inner().expect("no panic with it"));
     Ok(())
 }
 

@@ -1,31 +1,25 @@
 //! A card behind its driver as a side.
 
+mod build;
+
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use stroma_abi::Qpn;
 use stroma_abi::desc::Sge;
 use stroma_abi::wire::Mac;
-use stroma_device::Backend;
 use stroma_sim::model::{Completion, Received};
-use stroma_sim::{Shared, SimBackend};
 use stroma_verbs::{
-    Access, Address, CompletionQueue, Connection, Device, Error, MemoryRegion, QueuePair, QueuePairKind,
+    Address, CompletionQueue, Connection, Device, Error, MemoryRegion, MemoryWindow, QueuePair,
     SharedReceiveQueue, WorkCompletion,
 };
 
-use super::receiver::PLACES;
-use super::{
-    Area, Kind, OPEN, Offer, Operation, PAIRS, PIECES, Piece, Queue, Receive, SHARED, Side, first_psn,
-};
+use super::{Area, Grant, Kind, Offer, Operation, Piece, Queue, Receive, Side, WINDOWED, first_psn};
+use build::{addresses, open_to_peers};
 
 /// Code of the wait for an answer: 4.2 ms, in which all queue pairs at once have their turn, on the slower line as well.
 const TIMEOUT: u8 = 10;
-/// Units of a request with [`PIECES`] pieces: two in the first, four in each other.
-const UNITS: usize = 1 + (PIECES - 2).div_ceil(4);
 
 /// One queue pair, and what of it has completed.
 struct Link {
@@ -43,57 +37,13 @@ pub struct CardSide {
     /// Of receives.
     arrivals: Arc<CompletionQueue>,
     receives: Arc<SharedReceiveQueue>,
+    /// Over the targets from [`WINDOWED`] on. They go before the regions they are bound to.
+    windows: Vec<MemoryWindow>,
     regions: Vec<(Area, MemoryRegion)>,
     pairs: Vec<Link>,
 }
 
-fn addresses(end: usize) -> [IpAddr; 2] {
-    let end = u8::try_from(end + 1).expect("one of two");
-    [Ipv4Addr::new(10, 0, 0, end).into(), Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, end.into()).into()]
-}
-
-fn access(area: Area) -> Access {
-    match area {
-        Area::Source => Access::LOCAL_READ,
-        Area::Words => Access::LOCAL_WRITE | Access::REMOTE_ATOMIC,
-        Area::Target(_) => Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ,
-        Area::Landing(_) | Area::Results(_) | Area::Room(_) => Access::LOCAL_WRITE,
-    }
-}
-
 impl CardSide {
-    /// The card at a station, as end 0 or 1 of the wire.
-    pub fn new(shared: &Arc<Shared>, station: usize, end: usize) -> Self {
-        let backend: Arc<dyn Backend> = Arc::new(SimBackend::new(shared, station));
-        let device = Device::builder().timeout(Duration::from_mins(1)).open(backend).expect("a card");
-        let number = u8::try_from(end + 1).expect("one of two");
-        device.port().set_mac([2, 0, 0, 0, 0, number]).expect("a register");
-        for (index, address) in addresses(end).into_iter().enumerate() {
-            device.port().set_address(index, address).expect("a register");
-        }
-        let domain = device.protection_domain().expect("a domain");
-        let completions = device.completion_queue(PAIRS * OPEN).expect("a completion queue");
-        let arrivals = device.completion_queue((SHARED + 1) * PLACES).expect("a completion queue");
-        let receives = domain.shared_receive_queue(PLACES, PIECES).expect("a shared receive queue");
-        let region = |area: Area| (area, domain.allocate(area.len(), access(area)).expect("memory"));
-        let pair = |pair| {
-            let builder = domain
-                .queue_pair(&completions)
-                .kind(QueuePairKind::Reliable)
-                .send_units(UNITS * OPEN)
-                .receive_cq(&arrivals);
-            let builder = match Queue::of(pair) {
-                Queue::Own(_) => builder.receive_entries(PLACES).receive_pieces(PIECES),
-                Queue::Shared => builder.shared_receive_queue(&receives),
-            };
-            let queue_pair = builder.build().expect("a queue pair");
-            Link { queue_pair, far: None, found: VecDeque::new(), received: VecDeque::new() }
-        };
-        let pairs = (0..PAIRS).map(pair).collect();
-        let regions = Area::all().map(region).collect();
-        Self { device, end, completions, arrivals, receives, regions, pairs }
-    }
-
     /// Its card, opened.
     pub fn device(&self) -> &Arc<Device> {
         &self.device
@@ -181,6 +131,10 @@ impl Side for CardSide {
         self.pairs[pair].far = Some(*far);
     }
 
+    fn next_key(&mut self, pair: usize) -> u32 {
+        self.windows[pair - WINDOWED].next_key()
+    }
+
     fn post(&mut self, pair: usize, operation: &Operation) {
         let Link { queue_pair, far, .. } = &self.pairs[pair];
         let (key, remote) = far.expect("it is connected").remote(operation);
@@ -196,12 +150,17 @@ impl Side for CardSide {
             Kind::Send if operation.inline => batch.inline_send(&bytes()),
             Kind::Send => batch.send(&pieces),
             Kind::SendImm(data) => batch.send_imm(&pieces, data),
+            Kind::SendInv(key) => batch.send_invalidate(&pieces, key),
             Kind::Write if operation.inline => batch.inline_write(&bytes(), remote, key),
             Kind::Write => batch.write(&pieces, remote, key),
             Kind::WriteImm(data) => batch.write_imm(&pieces, remote, key, data),
             Kind::Read => batch.read(&pieces, remote, key),
             Kind::CompareSwap { compare, swap } => batch.compare_swap(pieces[0], remote, key, compare, swap),
             Kind::FetchAdd(add) => batch.fetch_add(pieces[0], remote, key, add),
+            Kind::Bind(Grant { key, part: Piece { place, length } }) => {
+                batch.bind(key, self.region(Area::Target(pair)), place, length, open_to_peers())
+            }
+            Kind::Invalidate(key) => batch.invalidate(key),
         };
         batch.post().expect("room in the queue");
     }

@@ -10,13 +10,19 @@ use stroma_abi::desc::region::rights;
 use stroma_abi::desc::{Sge, SgeList};
 use stroma_abi::wire::Mac;
 use stroma_sim::Shared;
-use stroma_sim::model::{self, Addresses, Completion, Path, ReceiveQueue, Received, Region, Settings, Work};
+use stroma_sim::model::{
+    self, Addresses, Completion, Path, ReceiveQueue, Received, Region, Settings, Window, Work,
+};
 use stroma_sim::peer::Golden;
 
-use super::{Area, Kind, Offer, Operation, PAIRS, Piece, Queue, Receive, Side, first_psn};
+use super::{Area, Grant, Kind, Offer, Operation, PAIRS, Piece, Queue, Receive, Side, WINDOWED, first_psn};
 
 /// Cycles without progress before a request is sent again: all queue pairs at once, a window of each, fit in well.
 const TIMEOUT: u64 = 400_000;
+/// Below the keys of windows.
+const WINDOWS: u32 = 0x8000_0000;
+/// What the far side may do with a target.
+const OPEN: u8 = rights::REMOTE_WRITE | rights::REMOTE_READ;
 
 /// A golden peer of a shared world. It has no inline requests: a source does not change, so its bytes are the same later.
 pub struct GoldenSide {
@@ -25,18 +31,20 @@ pub struct GoldenSide {
     end: usize,
     far: [Option<Offer>; PAIRS],
     receives: ReceiveQueue,
+    /// Keys of windows given out.
+    keys: u32,
 }
 
 impl GoldenSide {
     /// The golden peer at a station, as end 0 or 1 of the wire.
     pub fn new(shared: &Arc<Shared>, station: usize, end: usize) -> Self {
         let (shared, receives) = (Arc::clone(shared), ReceiveQueue::new(0));
-        let side = Self { shared, station, end, far: [None; PAIRS], receives };
+        let side = Self { shared, station, end, far: [None; PAIRS], receives, keys: 0 };
         for area in Area::all() {
             let rights = match area {
-                Area::Source => 0,
                 Area::Words => rights::REMOTE_ATOMIC,
-                Area::Target(_) => rights::REMOTE_WRITE | rights::REMOTE_READ,
+                Area::Source | Area::Target(WINDOWED..) => 0,
+                Area::Target(_) => OPEN,
                 Area::Landing(_) | Area::Results(_) | Area::Room(_) => rights::LOCAL_WRITE,
             };
             let region = Region { base: base(area), bytes: vec![0; area.len()], domain: 0, rights };
@@ -78,15 +86,24 @@ fn list(area: Area, pieces: &[Piece]) -> Vec<Sge> {
     pieces.iter().map(piece).collect()
 }
 
-fn operation(kind: Kind) -> model::Operation {
+/// The operation, on a queue pair of this index and number.
+fn operation(kind: Kind, pair: usize, queue_pair: Qpn) -> model::Operation {
     match kind {
         Kind::Send => model::Operation::Send,
         Kind::SendImm(data) => model::Operation::SendImm(data),
+        Kind::SendInv(key) => model::Operation::SendInv(key),
         Kind::Write => model::Operation::Write,
         Kind::WriteImm(data) => model::Operation::WriteImm(data),
         Kind::Read => model::Operation::Read,
         Kind::CompareSwap { compare, swap } => model::Operation::CompareSwap { compare, swap },
         Kind::FetchAdd(add) => model::Operation::FetchAdd(add),
+        Kind::Bind(Grant { key: new, part }) => {
+            let area = Area::Target(pair);
+            let (base, length) = (base(area) + part.place as u64, part.length as u64);
+            let window = Window { region: key(area), base, length, rights: OPEN, queue_pair };
+            model::Operation::Bind { key: new, window }
+        }
+        Kind::Invalidate(key) => model::Operation::Invalidate(key),
     }
 }
 
@@ -137,13 +154,19 @@ impl Side for GoldenSide {
         self.far[pair] = Some(*far);
     }
 
+    fn next_key(&mut self, _pair: usize) -> u32 {
+        self.keys += 1;
+        WINDOWS + self.keys
+    }
+
     fn post(&mut self, pair: usize, posted: &Operation) {
         let far = self.far[pair].expect("it is connected");
         let (key, address) = far.remote(posted);
         let pieces = list(posted.local(pair), &posted.pieces);
         let &Operation { id, kind, fence, solicited, .. } = posted;
-        let work = Work { fence, solicited, ..Work::new(id, operation(kind), &pieces, key, address) };
         let number = self.offer(pair).number;
+        let operation = operation(kind, pair, number);
+        let work = Work { fence, solicited, ..Work::new(id, operation, &pieces, key, address) };
         self.peer(|peer| peer.post(number, work));
     }
 

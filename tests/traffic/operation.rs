@@ -1,64 +1,10 @@
-//! Operations, and where they come from.
+//! Operations, and the pieces of memory they are made of.
 
 use std::ops::Range;
 
 use stroma_verilate::SplitMix64;
 
-use super::{AREA, Area, CONTENDERS, LENGTH_MAX, MESSAGE_MAX, OPEN, PIECES, below};
-
-/// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// From the own source to the far side's next receive.
-    Send,
-    /// The same, with immediate data.
-    SendImm(u32),
-    /// From the own source to the far target.
-    Write,
-    /// The same, and the far side's next receive completes with immediate data.
-    WriteImm(u32),
-    /// From the far target to the own landing.
-    Read,
-    /// On a word of the far side, whose value comes to the own results.
-    CompareSwap {
-        /// Value expected.
-        compare: u64,
-        /// Value stored then.
-        swap: u64,
-    },
-    /// The same, and adds.
-    FetchAdd(u64),
-}
-
-impl Kind {
-    /// Does it work on a word?
-    pub fn is_atomic(self) -> bool {
-        matches!(self, Self::CompareSwap { .. } | Self::FetchAdd(_))
-    }
-
-    /// Does it go to a receive?
-    pub fn is_send(self) -> bool {
-        matches!(self, Self::Send | Self::SendImm(_))
-    }
-
-    /// Does it write to the far target?
-    pub fn is_write(self) -> bool {
-        matches!(self, Self::Write | Self::WriteImm(_))
-    }
-
-    /// Does it complete a receive of the far side?
-    pub fn takes_receive(self) -> bool {
-        self.is_send() || self.immediate().is_some()
-    }
-
-    /// What it tells the receiver.
-    pub fn immediate(self) -> Option<u32> {
-        match self {
-            Self::SendImm(data) | Self::WriteImm(data) => Some(data),
-            _ => None,
-        }
-    }
-}
+use super::{Area, Kind, below};
 
 /// Bytes of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +33,8 @@ pub struct Operation {
     pub pieces: Vec<Piece>,
     /// Place in the far target, or in the far words.
     pub remote: usize,
+    /// Key of the far target, if it is used.
+    pub key: u32,
     /// The bytes travel with the request: a small SEND or WRITE without immediate data.
     pub inline: bool,
     /// Wait for READs and atomics posted before.
@@ -118,8 +66,6 @@ impl Operation {
 
 /// Most bytes between two pieces.
 const APART: usize = 64;
-/// Bytes that an inline operation has at most.
-const INLINE: usize = 128;
 
 /// Cuts `length` bytes into pieces that lie apart in the bytes from `place` on, in any order. Some may be empty.
 pub(super) fn cut(random: &mut SplitMix64, place: usize, length: usize, count: usize) -> Vec<Piece> {
@@ -138,64 +84,4 @@ pub(super) fn cut(random: &mut SplitMix64, place: usize, length: usize, count: u
 /// Bytes that [`cut`] may need.
 pub(super) const fn spread(length: usize, count: usize) -> usize {
     length + (count - 1) * APART
-}
-
-/// Operations without end from a seed: of every kind, mostly small ones, some of a megabyte, at any alignment, in one piece or
-/// in several.
-pub struct Generator {
-    random: SplitMix64,
-}
-
-impl Generator {
-    /// The same seed gives the same operations.
-    pub fn new(seed: u64) -> Self {
-        Self { random: SplitMix64::new(seed) }
-    }
-
-    /// The next one of a queue pair, to be numbered so; its own word is going to be `word`.
-    pub fn operation(&mut self, id: u64, pair: usize, word: u64) -> Operation {
-        let random = &mut self.random;
-        let number = random.next_u64();
-        let immediate = u32::try_from(number >> 32).expect("half of it");
-        // Those that add to one word together do so often, or they would seldom meet.
-        let is_common = pair < CONTENDERS && random.below(4) == 0;
-        let kind = match random.below(100) {
-            _ if is_common => Kind::FetchAdd(number),
-            0..16 => Kind::Send,
-            16..26 => Kind::SendImm(immediate),
-            26..46 => Kind::Write,
-            46..56 => Kind::WriteImm(immediate),
-            56..80 => Kind::Read,
-            80..85 => Kind::CompareSwap { compare: word, swap: number },
-            85..88 => Kind::CompareSwap { compare: number, swap: !number },
-            _ => Kind::FetchAdd(number),
-        };
-        let (fence, solicited) = (random.below(8) == 0, random.below(4) == 0);
-        let operation = Operation { id, kind, pieces: vec![], remote: 0, inline: false, fence, solicited };
-        if kind.is_atomic() {
-            let slot = usize::try_from(id % OPEN as u64).expect("small");
-            let pieces = vec![Piece { place: 8 * slot, length: 8 }];
-            return Operation {
-                pieces,
-                remote: if is_common { 0 } else { Area::own_word(pair) },
-                ..operation
-            };
-        }
-        let most = match random.below(1000) {
-            0..700 => 256,
-            700..940 => 4096,
-            _ if kind.is_send() => MESSAGE_MAX,
-            940..990 => 0x1_0000,
-            _ => LENGTH_MAX,
-        };
-        let length = below(random, most + 1);
-        let count = if random.below(2) == 0 { 1 } else { 1 + below(random, PIECES) };
-        let place = below(random, AREA - spread(length, count) + 1);
-        Operation {
-            pieces: if length == 0 { vec![] } else { cut(random, place, length, count) },
-            remote: below(random, AREA - length + 1),
-            inline: matches!(kind, Kind::Send | Kind::Write) && length <= INLINE && random.below(3) == 0,
-            ..operation
-        }
-    }
 }

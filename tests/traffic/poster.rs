@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::desc::Status;
 use stroma_sim::model::Completion;
 
+use super::gate::Gates;
 use super::ledger::{Addition, Ledger, word};
 use super::receiver::{Message, Receiver};
-use super::{Generator, Kind, OPEN, Operation, Receivers, Side};
+use super::{Generator, Kind, OPEN, Operation, Plan, Receivers, Scope, Side, Tally, WINDOWED};
 
 /// An operation that has not completed.
 struct Open {
@@ -30,6 +31,7 @@ pub(super) struct Poster {
     pub(super) word: u64,
     open: VecDeque<Open>,
     posted: u64,
+    pub(super) tally: Tally,
 }
 
 impl Poster {
@@ -41,7 +43,8 @@ impl Poster {
         landing: Vec<u8>,
         word: u64,
     ) -> Self {
-        Self { end, pair, source, target, landing, word, open: VecDeque::new(), posted: 0 }
+        let (open, tally) = (VecDeque::new(), Tally::default());
+        Self { end, pair, source, target, landing, word, open, posted: 0, tally }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -50,26 +53,41 @@ impl Poster {
 
     /// Posts one more operation, if there is room; whether it did. A WRITE must not overtake an open READ of the same bytes:
     /// a READ sent again sees what is there by then, and so the transport promises no order between the two, but by a fence.
+    /// Nor must the end of a key overtake a READ under it. One that completed at `calm` is not sent again any more.
     pub(super) fn post(
         &mut self,
         generator: &mut Generator,
         side: &mut dyn Side,
         far: &mut Receiver,
-        receivers: Receivers,
+        mut gates: Gates<'_>,
+        plan: &Plan,
+        calm: u64,
     ) -> bool {
-        let operation = generator.operation(self.posted, self.pair, self.word);
+        let scope = Scope {
+            word: self.word,
+            target: gates.far.grant(),
+            bind: gates.own.next(),
+            invalidate: gates.own.ends_here(calm),
+            send_invalidate: gates.far.ends_by_message(plan.wire, calm),
+        };
+        let mut operation = generator.operation(self.posted, self.pair, &scope);
+        let reads = |open: &Open| open.operation.kind == Kind::Read;
+        operation.fence |= operation.kind.ended().is_some() && self.open.iter().any(reads);
         let range = operation.remote_range();
         let is_read = |open: &Open| {
             let other = open.operation.remote_range();
-            open.operation.kind == Kind::Read && other.start < range.end && range.start < other.end
+            reads(open) && other.start < range.end && range.start < other.end
         };
         let overtakes = operation.kind.is_write() && !operation.fence && self.open.iter().any(is_read);
-        let is_early = operation.kind.takes_receive() && receivers == Receivers::Ready && !far.is_ready();
+        let is_early =
+            operation.kind.takes_receive() && plan.receivers == Receivers::Ready && !far.is_ready();
         if self.open.len() >= OPEN || overtakes || is_early {
             return false;
         }
         let found = self.foresee(&operation, far);
         side.post(self.pair, &operation);
+        gates.posted(&operation, || side.next_key(self.pair));
+        self.tally.count(operation.kind, self.pair >= WINDOWED);
         self.posted += 1;
         self.open.push_back(Open { operation, found });
         true
@@ -91,28 +109,24 @@ impl Poster {
             Kind::CompareSwap { compare, swap } if compare == word => self.word = swap,
             _ => {}
         }
-        let told = match operation.kind {
-            Kind::Send => Some(WorkOp::Send),
-            Kind::SendImm(_) => Some(WorkOp::SendImm),
-            Kind::WriteImm(_) => Some(WorkOp::WriteImm),
-            _ => None,
-        };
         if operation.kind.is_write() || operation.kind.is_send() {
             let pieces = operation.pieces.iter().map(|piece| &self.source[piece.range()]);
             let bytes = pieces.collect::<Vec<_>>().concat();
             if operation.kind.is_write() {
                 self.target[operation.remote_range()].copy_from_slice(&bytes);
             }
-            if let Some(told) = told {
-                let (immediate, solicited) = (operation.kind.immediate(), operation.solicited);
-                far.expect(self.pair, Message { told, bytes, immediate, solicited });
+            if operation.kind.takes_receive() {
+                far.expect(
+                    self.pair,
+                    Message { kind: operation.kind, bytes, solicited: operation.solicited },
+                );
             }
         }
         operation.kind.is_atomic().then_some(word)
     }
 
     /// Takes completions, which must be those of the oldest operations; results of atomics must be what was foreseen.
-    pub(super) fn poll(&mut self, side: &mut dyn Side, ledger: &mut Ledger) {
+    pub(super) fn poll(&mut self, side: &mut dyn Side, ledger: &mut Ledger, mut gates: Gates<'_>, now: u64) {
         while let Some(completion) = side.poll(self.pair) {
             let place = format!("side {}, queue pair {}", self.end, self.pair);
             let Some(Open { operation, found }) = self.open.pop_front() else {
@@ -121,6 +135,7 @@ impl Poster {
             let id = operation.id;
             let bytes = u32::try_from(operation.length()).expect("a megabyte at most");
             assert_eq!(completion, Completion { id, status: Status::Success, bytes }, "{place}");
+            gates.completed(&operation, now);
             if !operation.kind.is_atomic() {
                 continue;
             }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use stroma_abi::desc::{Status, WorkOp, shared_queue::SRQ_LOG_MIN};
+use stroma_abi::desc::{Status, shared_queue::SRQ_LOG_MIN};
 use stroma_sim::model::Received;
 use stroma_verilate::SplitMix64;
 
 use super::operation::{cut, spread};
-use super::{Area, MESSAGE_MAX, PIECES, Piece, Queue, Side, below};
+use super::{Area, Kind, MESSAGE_MAX, PIECES, Piece, Queue, Side, below};
 
 /// Bytes of a place for one receive.
 pub(super) const PLACE: usize = spread(MESSAGE_MAX, PIECES);
@@ -27,9 +27,8 @@ pub struct Receive {
 
 /// A message that takes a receive.
 pub(super) struct Message {
-    pub(super) told: WorkOp,
+    pub(super) kind: Kind,
     pub(super) bytes: Vec<u8>,
-    pub(super) immediate: Option<u32>,
     pub(super) solicited: bool,
 }
 
@@ -89,8 +88,10 @@ impl Receiver {
         true
     }
 
-    /// Takes completions by one queue pair: the messages sent on it, in order, each in the receive whose turn it was.
-    pub(super) fn poll(&mut self, pair: usize, side: &mut dyn Side) {
+    /// Takes completions by one queue pair: the messages sent on it, in order, each in the receive whose turn it was. Whether
+    /// one of them ended the key of its window.
+    pub(super) fn poll(&mut self, pair: usize, side: &mut dyn Side) -> bool {
+        let mut has_ended = false;
         while let Some(found) = side.poll_receive(pair) {
             let name = format!("side {}, receives of queue pair {pair}", self.end);
             let Some(message) = self.expected.get_mut(&pair).and_then(VecDeque::pop_front) else {
@@ -99,10 +100,10 @@ impl Receiver {
             let expected = Received {
                 id: found.id,
                 status: Status::Success,
-                operation: message.told,
+                operation: message.kind.work(),
                 bytes: u32::try_from(message.bytes.len()).expect("a megabyte at most"),
-                immediate: message.immediate,
-                invalidated: None,
+                immediate: message.kind.immediate(),
+                invalidated: message.kind.ended(),
                 solicited: message.solicited,
             };
             assert_eq!(found, expected, "{name}");
@@ -113,7 +114,7 @@ impl Receiver {
                 panic!("{name}: {found:?}, and no such receive is open");
             };
             let mut rest = message.bytes.as_slice();
-            for piece in pieces.iter().filter(|_| message.told != WorkOp::WriteImm) {
+            for piece in pieces.iter().filter(|_| message.kind.is_send()) {
                 let (now, behind) = rest.split_at(piece.length.min(rest.len()));
                 self.room[piece.place..piece.place + now.len()].copy_from_slice(now);
                 rest = behind;
@@ -122,6 +123,8 @@ impl Receiver {
             let bytes = side.read(Area::Room(self.queue), range.clone());
             assert!(bytes == self.room[range], "{name}: content of receive {}", found.id);
             self.free.push(place);
+            has_ended |= found.invalidated.is_some();
         }
+        has_ended
     }
 }

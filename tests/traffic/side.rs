@@ -84,7 +84,7 @@ pub struct Offer {
     pub mac: Mac,
     /// IP address; both sides offer the same kind.
     pub address: IpAddr,
-    /// Key and address of its target.
+    /// Key of the region of its target, and address.
     pub target: (u32, u64),
     /// Key and address of its side's words; the address is a multiple of eight.
     pub words: (u32, u64),
@@ -93,7 +93,8 @@ pub struct Offer {
 impl Offer {
     /// Key and address that an operation works on at the far side.
     pub fn remote(&self, operation: &Operation) -> (u32, u64) {
-        let (key, base) = if operation.kind.is_atomic() { self.words } else { self.target };
+        let (key, base) =
+            if operation.kind.is_atomic() { self.words } else { (operation.key, self.target.1) };
         (key, base + operation.remote as u64)
     }
 }
@@ -105,6 +106,9 @@ pub trait Side {
 
     /// Makes a queue pair ready to send, to the one offered.
     fn connect(&mut self, pair: usize, mtu: u32, far: &Offer);
+
+    /// A key for the next bind of the window over a queue pair's target; another than those before.
+    fn next_key(&mut self, pair: usize) -> u32;
 
     /// Posts an operation.
     fn post(&mut self, pair: usize, operation: &Operation);

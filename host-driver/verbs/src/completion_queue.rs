@@ -8,9 +8,10 @@ pub(crate) use builder::log_of;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
 
-use stroma_abi::desc::Cqe;
+use stroma_abi::desc::{self, Cqe, Verb, completion_queue::MODERATION_ATTRIBUTE};
 
 use crate::{
     CompletionChannel, Device, DoorbellPage, Error, Result, WorkCompletion,
@@ -97,7 +98,7 @@ impl CompletionQueue {
     }
 
     /// Asks for one event on the channel: at the next completion, or, with `solicited_only`, at the next that was
-    /// solicited or failed. Completions that wait already give the event at once.
+    /// solicited or failed. Completions that wait already give the event at once. [`moderate`](Self::moderate) may put it off.
     ///
     /// # Errors
     /// When the card cannot be reached.
@@ -112,6 +113,34 @@ impl CompletionQueue {
             self.device().events().announce(self.number());
         }
         Ok(())
+    }
+
+    /// Puts events off: one that was asked for comes with the `count`th completion, or `period` after the first of them if that is
+    /// earlier. Completions that wait when it is asked for count. A `count` of 0 or 1 puts nothing off. The card counts
+    /// microseconds; part of one is a whole one.
+    ///
+    /// Without a `period`, fewer completions than `count` give no event. Who sleeps on the channel then sleeps on, so that suits
+    /// those who know how many will come. No count should be larger than the queue.
+    ///
+    /// # Errors
+    /// [`Error::TooWide`] if `period` is more than 65,535 microseconds; when the card does not answer.
+    pub fn moderate(&self, count: u16, period: Duration) -> Result<()> {
+        let microseconds = period.as_nanos().div_ceil(1000);
+        let period = u16::try_from(microseconds).map_err(|_| Error::TooWide {
+            field: "period",
+            value: microseconds,
+            bits: desc::CompletionQueue::MODERATION_PERIOD.width,
+        })?;
+        let body = desc::CompletionQueue { count, period, ..desc::CompletionQueue::default() };
+        self.object.command(Verb::Modify, MODERATION_ATTRIBUTE, &body.to_bytes()).map(drop)
+    }
+
+    /// What the card knows about the queue.
+    ///
+    /// # Errors
+    /// When the card does not answer.
+    pub fn query(&self) -> Result<desc::CompletionQueue> {
+        self.object.command(Verb::Query, 0, &[]).map(|body| shown(&body))
     }
 
     /// Reads up to `room` entries of the ring, some at a time. Was there any?
@@ -187,6 +216,11 @@ impl CompletionQueue {
         state.send_queues.remove(&queue_pair);
         state.receive_queues.remove(&queue_pair);
     }
+}
+
+/// What the reply to a query shows.
+fn shown(body: &[u8]) -> desc::CompletionQueue {
+    desc::CompletionQueue::parse(body).expect("a body is longer than a completion queue")
 }
 
 impl Drop for CompletionQueue {

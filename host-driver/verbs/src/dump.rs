@@ -122,6 +122,8 @@ impl Columns for &View<CompletionQueue> {
             ("waiting", (body.producer.wrapping_sub(body.consumer) & 0xff_ffff).to_string()),
             ("armed", (*armed).to_owned()),
             ("overflowed", if body.overflowed { "yes" } else { "no" }.to_owned()),
+            ("count", body.count.to_string()),
+            ("period-us", body.period.to_string()),
         ]
     }
 }
@@ -201,10 +203,16 @@ mod tests {
 
     #[test]
     fn objects_are_lines_of_names_and_values() {
-        let queue =
-            CompletionQueue { log: 4, producer: 1, consumer: 0xff_ffff, armed: 1, ..Default::default() };
+        let queue = CompletionQueue {
+            log: 4,
+            producer: 1,
+            consumer: 0xff_ffff,
+            armed: 1,
+            count: 8,
+            ..Default::default()
+        };
         let shown = View { number: 9, body: queue };
-        assert_eq!(shown.to_string(), "cqn 9 cqe 16 waiting 2 armed next overflowed no");
+        assert_eq!(shown.to_string(), "cqn 9 cqe 16 waiting 2 armed next overflowed no count 8 period-us 0");
         let shared = View { number: 1, body: SharedQueue { log: 6, pd: 3, limit: 5, ..Default::default() } };
         assert_eq!(shared.to_string(), "srqn 1 entries 64 pdn 3 limit 5");
         let rights = rights::LOCAL_WRITE | rights::REMOTE_READ;

@@ -28,7 +28,9 @@ impl Job {
         let length = u32::try_from(total).ok().filter(|length| *length <= MESSAGE_MAX);
         let length = length.unwrap_or_else(|| panic!("{total} bytes are no message"));
         assert!(!work.operation.is_atomic() || length == 8, "an atomic has eight bytes, not {length}");
-        Self { work: *work, length, first, count: settings.packets(length), asked: Vec::new() }
+        assert!(!work.operation.is_local() || length == 0, "local work moves no bytes, not {length}");
+        let count = if work.operation.is_local() { 0 } else { settings.packets(length) };
+        Self { work: *work, length, first, count, asked: Vec::new() }
     }
 
     /// The PSN behind the last.
@@ -118,6 +120,9 @@ impl Job {
             Operation::SendInv(key) => (&SEND_INV, Some(key)),
             Operation::Write => (&WRITE, None),
             Operation::WriteImm(data) => (&WRITE_IMM, Some(data)),
+            Operation::Bind { .. } | Operation::Invalidate(_) => {
+                panic!("local work has no packet with PSN {psn}")
+            }
         };
         let is_last = psn.next() == self.end();
         let row = rows[usize::from(psn == self.first)][usize::from(is_last)];

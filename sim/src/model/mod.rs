@@ -11,8 +11,9 @@
 //! ```
 //!
 //! Spoken is all of a reliable connection: SEND and WRITE with and without immediate data, SEND that ends the key of a memory
-//! window, READ, `CMP_SWAP`, `FETCH_ADD`, receives of one queue pair or of several, RNR NAKs. An operation to come is one more row in each
-//! of two matches: [`Responder`] names what a request's op-code does, `job.rs` what packets an operation has.
+//! window, READ, `CMP_SWAP`, `FETCH_ADD`, receives of one queue pair or of several, RNR NAKs; and the local work of binding
+//! windows and ending their keys. An operation to come is one more row in each of two matches: [`Responder`] names what a
+//! request's op-code does, `job.rs` what packets an operation has.
 
 mod completion;
 mod dropped;

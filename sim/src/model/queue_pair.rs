@@ -93,7 +93,7 @@ impl QueuePair {
     }
 
     /// The next frame to send: notices first, then the two sides in turn, so that neither starves the other.
-    pub(super) fn transmit(&mut self, now: u64, memory: &Memory) -> Option<Vec<u8>> {
+    pub(super) fn transmit(&mut self, now: u64, memory: &mut Memory) -> Option<Vec<u8>> {
         let packet = if self.owed > 0 {
             self.owed -= 1;
             Some(Packet::notice())

@@ -1,5 +1,7 @@
 //! The requester of a reliable connection: sends what was posted until it is answered, and completes it in order.
 
+mod local;
+
 use std::collections::VecDeque;
 
 use stroma_abi::Psn;
@@ -16,6 +18,7 @@ const RNR_FOR_EVER: u8 = 7;
 /// while packets are sent again. The unanswered PSN always lies in the first job.
 ///
 /// READs and atomics beyond the limit wait, fenced operations for all of them, and all behind them: requests leave in order.
+/// Local work has no PSNs. It waits until all before it is over, and all behind it waits for it.
 /// A refusal counts once all before it is answered; while a READ or an atomic before it misses data, that one is asked for
 /// again, and ends as the peer then treats it.
 ///
@@ -66,7 +69,7 @@ impl Requester {
     ///
     /// # Panics
     /// When more than 2^23 packets would be open: beyond half the circle PSNs have no order. When the bytes are more than 2^31,
-    /// or those of an atomic not eight.
+    /// those of an atomic not eight, or those of local work not none.
     pub fn post(&mut self, work: Work) {
         let job = Job::new(&work, self.posted, &self.settings);
         if self.failed {
@@ -101,8 +104,9 @@ impl Requester {
         self.rest.or(self.deadline)
     }
 
-    /// The next packet to send.
-    pub fn transmit(&mut self, now: u64, memory: &Memory) -> Option<Packet> {
+    /// The next packet to send. Local work whose turn it is gets done.
+    pub fn transmit(&mut self, now: u64, memory: &mut Memory) -> Option<Packet> {
+        self.work(memory);
         if self.rest.is_some() {
             return None;
         }
@@ -134,12 +138,13 @@ impl Requester {
         Some(packet)
     }
 
-    /// Must this job wait for READs and atomics before it?
+    /// Must this job wait for READs, atomics or local work before it?
     fn must_wait(&self, index: usize) -> bool {
         let job = &self.jobs[index];
         let before = self.jobs.iter().take(index).filter(|job| job.wants_data()).count();
         let is_fenced = job.work.fence && self.cursor == job.first && before > 0;
-        is_fenced || job.wants_data() && before >= self.settings.reads_out
+        let is_behind = self.jobs.iter().take(index).any(|job| job.work.operation.is_local());
+        is_fenced || is_behind || job.wants_data() && before >= self.settings.reads_out
     }
 
     /// Lets time pass.

@@ -2,6 +2,8 @@
 
 use stroma_abi::desc::{Sge, SgeList};
 
+use super::Window;
+
 /// What a posted operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -26,6 +28,15 @@ pub enum Operation {
     },
     /// A number is added to eight bytes of the peer; what they were comes to local memory.
     FetchAdd(u64),
+    /// Binds a memory window of this end, for the peer.
+    Bind {
+        /// The key that the peer is to use.
+        key: u32,
+        /// What it stands for.
+        window: Window,
+    },
+    /// Ends the key of a window of this end.
+    Invalidate(u32),
 }
 
 impl Operation {
@@ -40,6 +51,12 @@ impl Operation {
     pub const fn is_atomic(self) -> bool {
         matches!(self, Self::CompareSwap { .. } | Self::FetchAdd(_))
     }
+
+    /// Is it done here, without a packet?
+    #[must_use]
+    pub const fn is_local(self) -> bool {
+        matches!(self, Self::Bind { .. } | Self::Invalidate(_))
+    }
 }
 
 /// A posted operation.
@@ -49,7 +66,7 @@ pub struct Work {
     pub id: u64,
     /// What to do.
     pub operation: Operation,
-    /// Local bytes, 0 to 2^31 of them; eight for an atomic.
+    /// Local bytes, 0 to 2^31 of them; eight for an atomic, none for local work.
     pub pieces: SgeList,
     /// Key of the peer's region; SENDs have none.
     pub remote_key: u32,

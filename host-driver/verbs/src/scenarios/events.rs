@@ -1,11 +1,11 @@
 //! Sleeping until there is something.
 
-use std::{sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
 use stroma_device::Backend;
 
 use super::{Bench, PATIENCE, SILENCE, collect};
-use crate::{CompletionChannel, CompletionQueue, QueuePair, Status};
+use crate::{CompletionChannel, CompletionQueue, Error, QueuePair, Status};
 
 /// A channel, a completion queue on it, and a queue pair that is ready to send.
 fn listener(bench: &Bench) -> (Arc<CompletionChannel>, Arc<CompletionQueue>, QueuePair) {
@@ -76,6 +76,40 @@ pub fn solicited_events_leave_successes_alone(backend: Arc<dyn Backend>) {
     queue_pair.start().inline_gather(&[1], 0, 0xdead_beef).post().unwrap();
     assert_told(&channel, &completions);
     assert_eq!(collect(&completions, 1)[0].status, Status::LocalProtection);
+}
+
+/// An event comes with the last of the count, or when the period is over.
+pub fn moderated_events_wait_for_company_or_for_their_time(backend: Arc<dyn Backend>) {
+    let bench = Bench::new(backend, 16, 16);
+    let (channel, completions, queue_pair) = listener(&bench);
+    completions.moderate(3, Duration::ZERO).unwrap();
+    completions.request_notify(false).unwrap();
+    nop(&queue_pair);
+    nop(&queue_pair);
+    assert!(channel.wait(SILENCE).unwrap().is_none(), "two are not three");
+    nop(&queue_pair);
+    assert_told(&channel, &completions);
+    collect(&completions, 3);
+
+    completions.moderate(3, Duration::from_nanos(19_001)).unwrap();
+    let shown = completions.query().unwrap();
+    assert_eq!((shown.count, shown.period), (3, 20));
+    completions.request_notify(false).unwrap();
+    nop(&queue_pair);
+    assert_told(&channel, &completions);
+    collect(&completions, 1);
+
+    let refused = completions.moderate(1, Duration::from_micros(65_536));
+    assert!(
+        matches!(refused, Err(Error::TooWide { field: "period", value: 65_536, bits: 16 })),
+        "{refused:?}"
+    );
+    assert_eq!(completions.query().unwrap().count, 3, "nothing has changed");
+    completions.moderate(0, Duration::from_micros(65_535)).unwrap();
+    completions.request_notify(false).unwrap();
+    nop(&queue_pair);
+    assert_told(&channel, &completions);
+    collect(&completions, 1);
 }
 
 /// Two threads sleep; each is woken by its own queue alone.

@@ -78,6 +78,7 @@ stories! { $
         a_channel_wakes_a_sleeper
         a_completion_before_the_request_for_an_event_is_told
         solicited_events_leave_successes_alone
+        moderated_events_wait_for_company_or_for_their_time
         two_channels_hear_their_own_queues
         many_events_go_round_the_event_queue;
     threads:

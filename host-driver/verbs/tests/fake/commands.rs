@@ -4,6 +4,7 @@ use stroma_abi::{
     desc::{
         Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, QueuePairKind, QueuePairState,
         Region, Reply, Verb,
+        completion_queue::MODERATION_ATTRIBUTE,
         mailbox::{BODY_AT, BODY_LEN, MAILBOX_LEN},
         queue_pair::{attribute, transition},
     },
@@ -96,6 +97,15 @@ impl Engine {
             }
             (Verb::Modify, true) if kind == ObjectKind::QueuePair => {
                 self.modify(number, command.attributes, &QueuePair::parse(body).unwrap())
+            }
+            (Verb::Modify, true) if kind == ObjectKind::CompletionQueue => {
+                if command.attributes != MODERATION_ATTRIBUTE {
+                    return Err((CommandStatus::BadAttribute, 0));
+                }
+                let wanted = CompletionQueue::parse(body).unwrap();
+                let queue = self.completion_queues.get_mut(&number).unwrap();
+                (queue.count, queue.period) = (wanted.count, wanted.period);
+                Ok(NOTHING)
             }
             _ => Err((CommandStatus::UnknownVerb, 0)),
         }

@@ -63,7 +63,7 @@ impl Engine {
         queue.consumer = consumer;
         // The stronger wish stays.
         queue.armed = if queue.armed == 1 || arm == 0 { queue.armed } else { arm };
-        if queue.armed != 0 && queue.producer != queue.consumer {
+        if queue.armed != 0 && is_enough(queue) {
             queue.armed = 0;
             self.events.write(mock, Event::Completion, number, 0);
         }
@@ -190,11 +190,18 @@ impl Engine {
         let place = u64::from(queue.producer) % (1 << queue.log) * Cqe::LEN as u64;
         mock.dma_write(Iova(queue.base + place), &bytes).unwrap();
         queue.producer = (queue.producer + 1) & 0xff_ffff;
-        if queue.armed == 1 || (queue.armed == 2 && entry.status != Status::Success as u8) {
+        let is_awaited = queue.armed == 1 || (queue.armed == 2 && entry.status != Status::Success as u8);
+        if is_awaited && is_enough(queue) {
             queue.armed = 0;
             self.events.write(mock, Event::Completion, number, 0);
         }
     }
+}
+
+/// Are there entries enough for an event? Whatever was not taken counts, and every period is over at once.
+fn is_enough(queue: &CompletionQueue) -> bool {
+    let held = queue.producer.wrapping_sub(queue.consumer) & 0xff_ffff;
+    held > 0 && (queue.period > 0 || held >= queue.count.into())
 }
 
 #[derive(Default)]

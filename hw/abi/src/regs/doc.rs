@@ -72,7 +72,12 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
         SlotCommand::TABLE,
     ),
     ("Region", "A memory region as it is registered.", Region::LEN, Region::TABLE),
-    ("Completion queue", "Body of its commands.", CompletionQueue::LEN, CompletionQueue::TABLE),
+    (
+        "Completion queue",
+        "Body of its commands. With a count and no period, fewer entries than the count are told by no event.",
+        CompletionQueue::LEN,
+        CompletionQueue::TABLE,
+    ),
     ("Shared receive queue", "Body of its commands.", SharedQueue::LEN, SharedQueue::TABLE),
     (
         "Queue pair",

@@ -136,6 +136,7 @@ impl<
     pub fn new(facts: &Facts) -> Self {
         Self {
             control: Control::new(facts),
+            tables: Tables::new(facts.clock_khz.into()),
             events: Events::new(facts.clock_khz.into()),
             transport: Transport::new(facts.clock_khz.into()),
             ..Self::default()
@@ -432,6 +433,7 @@ impl<
             | self.behind_emptied.busy.val()
             | self.control.busy.val()
             | self.tables.busy.val()
+            | self.tables.patrols.val()
             | self.work.moves.val()
             | self.transport.moves.val()
             | self.changes.level.val().any()

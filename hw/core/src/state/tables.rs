@@ -26,7 +26,8 @@ block! {
     ///   [`Regions`] has them. `drain_moves`,
     ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs,
     ///   regions and queue pairs. `event`: of queue pairs and of CQs. Pulses `wrong_page`, `bad`, `overflow`. `hits`, `misses`,
-    ///   `walks`: counted. `ready`: scrubbed. `busy`, `moves`: a command, an entry or a translation is under way.
+    ///   `walks`: counted. `ready`: scrubbed. `busy`, `moves`: a command, an entry or a translation is under way. `patrols`: CQs wait for
+    ///   their time.
     /// - **Latency, rate, back-pressure** those of the parts.
     /// - **Reset** forgets everything and scrubs all tables at once, a row a cycle.
     pub struct Tables<const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const SETS: usize> {
@@ -81,6 +82,7 @@ block! {
         pub walks: Signal<Out, Bits<64>>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
+        pub patrols: Signal<Out, Bit>,
         queue_pairs: QueuePairs<QPS, CQS, PAGES>,
         completion_queues: CompletionQueues<CQS, PAGES>,
         regions: Regions<MRS>,
@@ -99,9 +101,26 @@ impl<
     const SRQS: usize,
     const PAGES: usize,
     const SETS: usize,
+> Tables<QPS, CQS, MRS, SRQS, PAGES, SETS>
+{
+    /// For a card with this core clock.
+    #[must_use]
+    pub fn new(clock_khz: u64) -> Self {
+        Self { completion_queues: CompletionQueues::new(clock_khz), ..Self::default() }
+    }
+}
+
+impl<
+    const QPS: usize,
+    const CQS: usize,
+    const MRS: usize,
+    const SRQS: usize,
+    const PAGES: usize,
+    const SETS: usize,
 > Logic for Tables<QPS, CQS, MRS, SRQS, PAGES, SETS>
 {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
     fn update(&mut self) {
         clock!(self, clock, queue_pairs, completion_queues, regions, shared_queues, mmu, errors, heard);
         self.queue_pairs.reset.next = self.reset.val();
@@ -183,6 +202,7 @@ impl<
         self.wrong_page.next = self.completion_queues.wrong_page.val();
         self.bad.next = self.completion_queues.bad.val();
         self.overflow.next = self.completion_queues.overflow.val();
+        self.patrols.next = self.completion_queues.patrols.val();
 
         // Memory.
         StreamSource::<RowWrite<MRS>>::join(&mut self.regions.row, &mut self.mmu.row);

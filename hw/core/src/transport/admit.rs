@@ -55,7 +55,8 @@ block! {
     /// no READ nor atomic is unacknowledged. A request that is sent again must be what it was, or else the queue pair fails;
     /// its fence counts no more. Work on a key goes when all before it is over, be it acknowledged or ended, and all behind it
     /// waits for its end. Of a queue pair in Drained (`Work.drains`) only what has begun goes on; the rest waits, local or
-    /// not. After a rewind that `holds`, all requests of the queue pair wait for the next rewind.
+    /// not. After a rewind that `holds`, all requests of the queue pair wait for the next rewind. One that `discards` begins
+    /// an epoch: messages say in which they were admitted, and those of another are stale, as [`Sieve`](super::sieve::Sieve) has it.
     ///
     /// - **Ports** `work`, `units`: works, and the units of GATHER, SCATTER, `BIND_MW` and requests without a status, which may come first;
     ///   behind a work with a status the next work's index tells how long it was, be it the end of the job. `local`,
@@ -65,8 +66,9 @@ block! {
     ///   queue pair that stops; `alarm`: one with each message. `sent_*`, `out_write*`, `out_entry`: rows to be stored, before their message is
     ///   offered; `out_enable`, `out_index`, `out_found` and `acked_enable`, `acked_index`, `acked`: rows to be read, there a
     ///   cycle later and held, as is `keyed` with `acked`. `ended`: works of `local` that the mover is done with since reset, the
-    ///   ends of jobs included. `reads_waiting`: a READ or atomic has to wait for such. `requester_*`: what changes of a queue pair,
-    ///   to be shown. `ready`: the rows are cleared; `busy`: something is inside.
+    ///   ends of jobs included. `reads_waiting`: a READ or atomic has to wait for such. `epoch_write`, `epoch_index`,
+    ///   `epoch`: the epoch of a queue pair, with each rewind or change, at least 3 cycles before a message of it. `requester_*`:
+    ///   what changes of a queue pair, to be shown. `ready`: the rows are cleared; `busy`: something is inside.
     /// - **Latency** 6 cycles from a work to its message or local work, and to their first unit, 5 to its `key`; 2 from a rewind to its
     ///   progress. **Rate** a work takes 4 cycles, or one for each of its units if there are more; a rewind or change
     ///   takes 2.
@@ -74,7 +76,8 @@ block! {
     ///   rewind waits for a work under way and for `progress`. Work on a key without room at `key` goes not, and its job comes again; so
     ///   room must stay there until it is taken. No combinational path from port to port, but `out_index`
     ///   follows `acked`.
-    /// - **Reset** forgets everything, and clears the rows here and [`SentRow`]s, one a cycle; `ready` is low meanwhile.
+    /// - **Reset** forgets everything, and clears the rows here and [`SentRow`]s, one a cycle; `ready` is low meanwhile. All epochs
+    ///   are 0 then, and nobody is told.
     ///   `AckedRow` and `KeyedRow` must be zero then, and before a queue pair that was reset has work again.
     /// - **Limits** a queue pair has at most 32 messages unacknowledged, which take at most `2^23` PSNs, and as many READs
     ///   and atomics as `reads_out` says; one more waits, and its job is `blocked`. A job admits nothing more once it has
@@ -112,6 +115,9 @@ block! {
         pub keyed: Signal<In, KeyedRow>,
         pub ended: Signal<In, Bits<48>>,
         pub reads_waiting: Signal<Out, Bit>,
+        pub epoch_write: Signal<Out, Bit>,
+        pub epoch_index: Signal<Out, Bits<QPS>>,
+        pub epoch: Signal<Out, Bits<4>>,
         pub requester_write: Signal<Out, Bit>,
         pub requester_index: Signal<Out, Bits<QPS>>,
         pub requester: Signal<Out, RequesterRow>,
@@ -189,6 +195,9 @@ impl<const QPS: usize, const OUT: usize> Logic for Admit<QPS, OUT> {
         self.requester.next.frontier = self.changed.val().frontier;
         self.requester.next.head = self.changed.val().head;
         self.requester.next.reads = self.changed.val().reads;
+        self.epoch_write.next = self.amend.write.val();
+        self.epoch_index.next = self.amend.write_index.val();
+        self.epoch.next = self.amend.write_row.val().epoch;
         self.desk.rewound.next = self.amend.rewound.val();
         self.desk.forgotten.next = self.amend.forgotten.val();
         self.desk.changed.next = self.amend.qpn.val();

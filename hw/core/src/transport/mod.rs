@@ -1,9 +1,9 @@
 //! Reliable connections: what leaves the send queues as packets, and what packets do here.
 //!
 //! ```text
-//!   work ─ Admit ─ Message ─ Segment ─ TxStep ─┐
-//!    ▲      ▲ ▲ └ Sent ─────────┐              Fetch ─ TxPacket, payload ─ Template ─ Head, payload
-//! progress  │ └ Rewind ────┐    │   TxStep ────┘
+//!   work ─ Admit ─ Message ─ Segment ─ Sieve ── TxStep ─┐
+//!    ▲      ▲ ▲ └ Sent ─────────┐                       Fetch ─ TxPacket, payload ─ Template ─ Head, payload
+//! progress  │ └ Rewind ────┐    │   TxStep ─────────────┘
 //!           │              │    ▼   │
 //!  Head ─ Lookup ─ Arrival ─ Complete │  ┌──────── Task ────────┐
 //!    ▲        └─── Arrival ─ Sequence ── Errand ─ Scatter ─ Place ┴ Respond
@@ -14,12 +14,13 @@
 
 /// Stages that a packet passes, and the cycles each takes for a small one when they come in a row, as their contracts say and
 /// their tests pin: a WRITE of one entry out, or the same in, with its acknowledgement.
-pub const STAGES: [(&str, u64); 13] = [
+pub const STAGES: [(&str, u64); 14] = [
     ("Send, an operation", 3),
     ("Parse, a unit", 2),
     ("Check, one entry", 4),
     ("Admit", 4),
     ("Segment", 2),
+    ("Sieve", 1),
     ("Fetch", 1),
     ("Template", 2),
     ("Lookup", 3),
@@ -47,6 +48,7 @@ pub mod segment;
 pub mod send_drain;
 pub mod sequence;
 pub mod side;
+pub mod sieve;
 pub mod statistics;
 pub mod template;
 pub mod timers;

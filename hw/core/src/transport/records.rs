@@ -270,10 +270,12 @@ record! {
         pub key: Bits<32>,
         /// Place among the queue pair's unacknowledged messages.
         pub slot: Bits<6>,
-        /// All of it was sent before.
+        /// All of it was admitted before.
         pub again: Bit,
         /// Colour it was admitted in.
         pub colour: Bit,
+        /// Epoch of its queue pair when it was admitted.
+        pub epoch: Bits<4>,
     }
 }
 
@@ -372,6 +374,9 @@ record! {
         pub skips: Bits<24>,
         /// Not yet: the peer is not ready, and nothing is sent before the next rewind.
         pub holds: Bit,
+        /// The peer itself has asked for it, and takes nothing of what was admitted before: a new epoch begins. Not so when
+        /// time ran out, for what was admitted may not have had its turn on the wire.
+        pub discards: Bit,
     }
 }
 
@@ -467,12 +472,14 @@ record! {
         pub inline: Bit,
         /// Request: its message's place.
         pub slot: Bits<6>,
-        /// It was sent before.
+        /// It was admitted before; behind the sieve: sent before.
         pub again: Bit,
         /// Colour it was admitted in; it counts with `frees`.
         pub colour: Bit,
         /// Last packet of what was admitted.
         pub frees: Bit,
+        /// Request: epoch it was admitted in.
+        pub epoch: Bits<4>,
         /// Protection domain.
         pub pd: Bits<16>,
         /// Virtual address of the piece.

@@ -2,6 +2,7 @@
 
 pub mod choose;
 pub mod count;
+pub mod locate;
 pub mod model;
 pub mod note;
 #[cfg(test)]
@@ -49,12 +50,18 @@ block! {
     /// a notification, or up to four packets of a READ, or the value of an atomic, or the acknowledgement. READs and atomics
     /// are answered in the order of their tasks, and an acknowledgement behind those before it.
     ///
+    /// A peer that misses a packet of a READ asks again from there, and for everything behind. Such a READ, `Data` and not
+    /// `fresh`, begins behind the first packet of the READ at the head, and not behind the one that comes next. It takes the place of all
+    /// that waits, though 16 do: the peer would throw away the rest of the old answer, and lose packets of the new one behind it. A
+    /// positive acknowledgement that waits goes too; any other stays, behind that READ. Nothing else does so: what begins
+    /// where the head began, or before it, may be a copy that the wire made, and is answered in its turn.
+    ///
     /// - **Ports** `task`: what is owed. `notice`: a congestion notification is due. `failure`: the data of a READ could not be had;
     ///   failures of requests are taken and forgotten. `change`: a queue pair stops, or begins anew. `done`: host writes visible so
     ///   far, counted in tickets; a READ waits for its own, an atomic for none. `pause`: no visit begins. `step`: packets. `colour`, `enters`: a step
     ///   takes this colour, in the cycle of `enters`. `error`: a queue pair has failed. High for a cycle each: `cnps_sent`;
     ///   `data_dropped`: a READ or atomic had no room. `answered_write`, `answered_index`, `answered`: news of a queue pair: READs and atomics with
-    ///   `fresh`, modulo 32, that are answered whole, or dropped, or given up. `ready`: the rows are scrubbed. `busy`: something is owed, and `pause` does not hold it, or something is under way or not taken.
+    ///   `fresh`, modulo 32, that are answered whole, or dropped, or given up, or whose place was taken. `ready`: the rows are scrubbed. `busy`: something is owed, and `pause` does not hold it, or something is under way or not taken.
     /// - **Latency** from `task` to `step.valid` 8 cycles when idle, 9 for data and values. **Rate** 3 cycles a task, notice, change, and
     ///   visit; a visit with n packets of a READ or an atomic, and a failure, 3 + n and 4. One queue pair alone sends a READ of one
     ///   packet, or a value, in 6 cycles, and of longer ones 4 packets in 9. `answered` comes 1 cycle behind its operation.
@@ -66,7 +73,7 @@ block! {
     ///   16 errors wait, and further ones are lost: the NAK tells the peer.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low, and tells each; operations wait.
     /// - **Limits** `QPS` from 1 to 15, `RING` is `QPS + 4`. Queue pairs beyond the table share the rows of those below. The code
-    ///   of the path MTU is 1 to 5. The ticket of a READ is at most 32,767 ahead of `done`, those of a queue pair do not fall, and from one visit
+    ///   of the path MTU is 1 to 5, and the same in all tasks of a queue pair until it `resets`. The ticket of a READ is at most 32,767 ahead of `done`, those of a queue pair do not fall, and from one visit
     ///   to the next, which are at most `20 * 2^QPS` cycles apart unless `pause` is high, fewer than 32,768 are
     ///   done; with `QPS` up to 10 no more could be.
     pub struct Respond<const QPS: usize, const RING: usize> {

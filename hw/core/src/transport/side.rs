@@ -21,6 +21,7 @@ use super::scatter::Scatter;
 use super::segment::Segment;
 use super::send_drain::SendDrain;
 use super::sequence::Sequence;
+use super::sieve::Sieve;
 use super::statistics::Statistics;
 use super::template::Template;
 use super::timers::Timers;
@@ -46,8 +47,8 @@ block! {
     /// Reliable connections of `2^QPS` queue pairs. `OUT` is `QPS + 5`, `RING` is `QPS + 4`; `2^LOG` beats of payload are held for packets.
     ///
     /// ```text
-    ///   work ─ Admit ─ Segment ─┐
-    ///            │ rewind       Fetch ─ Template ─ tx_head, tx_payload
+    ///   work ─ Admit ─ Segment ─ Sieve ─┐
+    ///            │ rewind               Fetch ─ Template ─ tx_head, tx_payload
     ///   rx_head ─ Lookup ─┬─ Complete ─┐ Respond ┘
     ///                     └─ Sequence ─ Scatter ─ Place ─┴─ Atomics
     ///   doorbell ─ Receives ─┘                   │ └─ write, done
@@ -155,6 +156,7 @@ block! {
         pub moves: Signal<Out, Bit>,
         admit: Admit<QPS, OUT>,
         segment: Segment<D>,
+        sieve: Sieve<QPS>,
         fetch: Fetch<D, LOG>,
         template: Template<D>,
         lookup: Lookup,
@@ -243,7 +245,8 @@ impl<
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
     fn update(&mut self) {
         clock!(
-            self, clock, admit, segment, fetch, template, lookup, sequence, complete, place, respond, timers
+            self, clock, admit, segment, sieve, fetch, template, lookup, sequence, complete, place, respond,
+            timers
         );
         clock!(
             self,
@@ -265,6 +268,7 @@ impl<
         dff_setup!(self, clock, finished_count);
         self.admit.reset.next = self.reset.val();
         self.segment.reset.next = self.reset.val();
+        self.sieve.reset.next = self.reset.val();
         self.fetch.reset.next = self.reset.val();
         self.template.reset.next = self.reset.val();
         self.lookup.reset.next = self.reset.val();
@@ -316,7 +320,11 @@ impl<
         StreamSource::<Progress>::link(&mut self.progress, &mut self.admit.progress);
         StreamSource::<Message>::join(&mut self.admit.message, &mut self.segment.message);
         StreamSource::<Bits<512>>::join(&mut self.admit.message_units, &mut self.segment.units);
-        StreamSource::<TxStep>::join(&mut self.segment.step, &mut self.fetch.requests);
+        StreamSource::<TxStep>::join(&mut self.segment.step, &mut self.sieve.step);
+        self.sieve.epoch_write.next = self.admit.epoch_write.val();
+        self.sieve.epoch_index.next = self.admit.epoch_index.val();
+        self.sieve.epoch.next = self.admit.epoch.val();
+        StreamSource::<TxStep>::join(&mut self.sieve.source, &mut self.fetch.requests);
         StreamSource::<Beat<D>>::join(&mut self.segment.inline, &mut self.fetch.inline);
         StreamSource::<TxStep>::join(&mut self.respond.step, &mut self.fetch.responses);
         StreamSource::<ReadCommand>::link(&mut self.read, &mut self.fetch.read);
@@ -559,8 +567,13 @@ impl<
         self.request_colours.enters.next = self.admit.enters.val();
         self.request_colours.enters_colour.next = self.request_colours.colour.val();
         self.request_colours.pending.next = false;
-        self.request_colours.leaves.next = self.fetch.leaves[0].val();
+        // One a cycle: what was thrown away waits for what was sent.
+        self.sieve.leaves.next = self.fetch.leaves[0].val();
+        self.request_colours.leaves.next = self.fetch.leaves[0].val() | self.sieve.drops.val();
         self.request_colours.leaves_colour.next = self.fetch.leaves_colour[0].val();
+        if self.sieve.drops.val() {
+            self.request_colours.leaves_colour.next = self.sieve.drops_colour.val();
+        }
         self.request_colours.drain.next = self.drain.val();
         self.respond.colour.next = self.response_colours.colour.val();
         self.response_colours.enters.next = self.respond.enters.val();
@@ -644,6 +657,7 @@ impl<
         self.raw_dropped[1].next = self.sequence.raw_lost.val();
         self.raw_sent.next = self.template.raw_sent.val();
         self.ready.next = self.admit.ready.val()
+            & self.sieve.ready.val()
             & self.sequence.ready.val()
             & self.complete.ready.val()
             & self.place.ready.val()
@@ -654,6 +668,7 @@ impl<
             & self.timers.ready.val();
         self.busy.next = self.admit.busy.val()
             | self.segment.busy.val()
+            | self.sieve.busy.val()
             | self.fetch.busy.val()
             | self.template.busy.val()
             | self.lookup.busy.val()
@@ -680,6 +695,7 @@ impl<
         // Two parts wait for the host for long; the others are busy while they work, and no longer.
         self.moves.next = self.admit.busy.val()
             | self.segment.busy.val()
+            | self.sieve.busy.val()
             | self.template.busy.val()
             | self.lookup.busy.val()
             | self.sequence.busy.val()

@@ -17,18 +17,36 @@ struct Answer {
     frees: bool,
 }
 
+impl Answer {
+    fn is_acknowledgement(&self) -> bool {
+        self.packet.opcode == opcode::RC_ACKNOWLEDGE
+    }
+
+    fn is_positive(&self) -> bool {
+        self.is_acknowledgement() && self.packet.syndrome() == Some(POSITIVE)
+    }
+}
+
 pub(super) struct Answers {
     waiting: VecDeque<Answer>,
+    /// Where the READ at the front began, once its first packet has left.
+    began: Option<Psn>,
     coalesce: bool,
 }
 
 impl Answers {
     pub(super) fn new(coalesce: bool) -> Self {
-        Self { waiting: VecDeque::new(), coalesce }
+        Self { waiting: VecDeque::new(), began: None, coalesce }
     }
 
     pub(super) fn next(&mut self) -> Option<Packet> {
-        self.waiting.pop_front().map(|answer| answer.packet)
+        let packet = self.waiting.pop_front()?.packet;
+        match packet.opcode {
+            opcode::RC_READ_RESPONSE_FIRST => self.began = Some(packet.psn),
+            opcode::RC_READ_RESPONSE_MIDDLE => {}
+            _ => self.began = None,
+        }
+        Some(packet)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -37,11 +55,32 @@ impl Answers {
 
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
+        self.began = None;
     }
 
     /// READs and atomics whose first answer is not sent whole.
     pub(super) fn open(&self) -> usize {
         self.waiting.iter().filter(|answer| answer.frees).count()
+    }
+
+    /// Data for a READ that came before. One that begins behind the first packet of the READ at the front, and not behind the
+    /// one that comes next, is a requester that goes back: a copy that the wire made of a request begins where that began. It
+    /// asks again for everything behind as well. So it takes the place of all that waits: data, and positive acknowledgements, which would
+    /// come before the data and look like a loss. Other acknowledgements stay, behind it.
+    pub(super) fn data_again(&mut self, packets: Vec<Packet>) {
+        let begins = packets.first().map(|packet| packet.psn);
+        let next = self.waiting.front().map(|answer| answer.packet.psn);
+        let goes_back = |((began, begins), next): ((Psn, Psn), Psn)| {
+            (1..=next.distance(began)).contains(&begins.distance(began))
+        };
+        if !self.began.zip(begins).zip(next).is_some_and(goes_back) {
+            return self.data(packets, false);
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|answer| answer.is_acknowledgement() && !answer.is_positive());
+        self.began = None;
+        self.data(packets, false);
+        self.waiting.append(&mut waiting);
     }
 
     /// Data for a READ or atomic, asked for the first time or again.
@@ -54,10 +93,7 @@ impl Answers {
     /// An ACK or NAK.
     pub(super) fn acknowledge(&mut self, psn: Psn, syndrome: Syndrome, msn: Psn) {
         let packet = Packet::acknowledge(psn, syndrome, msn);
-        let is_replaced = |answer: &&mut Answer| {
-            answer.packet.opcode == opcode::RC_ACKNOWLEDGE && answer.packet.syndrome() == Some(POSITIVE)
-        };
-        match self.waiting.back_mut().filter(is_replaced) {
+        match self.waiting.back_mut().filter(|answer| answer.is_positive()) {
             Some(answer) if self.coalesce && syndrome == POSITIVE => answer.packet = packet,
             _ => self.waiting.push_back(Answer { packet, frees: false }),
         }

@@ -79,7 +79,12 @@ impl Responder {
         memory: &Memory,
     ) -> Result<(), NakCode> {
         let bytes = memory.read(access, length.into()).map_err(|_| NakCode::RemoteAccess)?;
-        self.answers.data(Packet::read_answer(first, &bytes, self.settings.mtu, self.aeth()), is_new);
+        let packets = Packet::read_answer(first, &bytes, self.settings.mtu, self.aeth());
+        if is_new {
+            self.answers.data(packets, true);
+        } else {
+            self.answers.data_again(packets);
+        }
         Ok(())
     }
 

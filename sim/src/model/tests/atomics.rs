@@ -109,7 +109,7 @@ fn the_requester_asks_with_its_operands_and_keeps_what_comes() {
     let mut bench = Asking::new();
     bench.post(1, Operation::FetchAdd(3), 8);
     bench.post(2, Operation::CompareSwap { compare: 4, swap: 5 }, 8);
-    let packets: Vec<_> = std::iter::from_fn(|| bench.requester.transmit(0, &bench.memory)).collect();
+    let packets: Vec<_> = std::iter::from_fn(|| bench.requester.transmit(0, &mut bench.memory)).collect();
     let operands = |packet: &Packet| {
         let atomic = packet.extended.atomic.unwrap();
         (

@@ -1,5 +1,6 @@
 //! The golden endpoint against itself over a bad wire, against recordings, and against the rules one by one.
 
+mod again;
 mod atomics;
 mod channel;
 mod lists;

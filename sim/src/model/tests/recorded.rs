@@ -87,7 +87,7 @@ fn the_responder_answers_recorded_requests_as_linux_did() {
                 (0..count).for_each(|id| pair.responder.post_receive(Receive { id, pieces }));
             }
             pair.receive(0, &Frame::parse(request).unwrap(), &mut server).unwrap();
-            found.extend(std::iter::from_fn(|| pair.transmit(0, &server)));
+            found.extend(std::iter::from_fn(|| pair.transmit(0, &mut server)));
         }
         assert_eq!(found, answers, "{:#x}", chapter.queue_pair);
         assert_eq!(pair.is_failed(), chapter.status != Status::Success, "{:#x}", chapter.queue_pair);
@@ -116,7 +116,7 @@ fn the_requester_asks_and_completes_as_linux_did() {
         chapter.posts.iter().for_each(|work| pair.requester.post(*work));
         for (role, frame) in &frames {
             if *role == Role::Request {
-                assert_eq!(pair.transmit(now, &client).as_ref(), Some(frame), "{name}");
+                assert_eq!(pair.transmit(now, &mut client).as_ref(), Some(frame), "{name}");
                 continue;
             }
             pair.receive(now, &Frame::parse(frame).unwrap(), &mut client).unwrap();
@@ -124,7 +124,7 @@ fn the_requester_asks_and_completes_as_linux_did() {
             now = pair.requester.deadline().unwrap_or(now);
             pair.tick(now);
         }
-        assert_eq!(pair.transmit(now, &client), None, "{name}");
+        assert_eq!(pair.transmit(now, &mut client), None, "{name}");
         let done: Vec<_> = std::iter::from_fn(|| pair.requester.poll()).collect();
         let expected = chapter.posts.iter().map(|work| (work.id, chapter.status));
         assert!(done.iter().map(|done| (done.id, done.status)).eq(expected), "{name}: {done:?}");

@@ -34,7 +34,7 @@ impl Bench {
 
     /// Everything that can be sent now: PSN, op-code, whether it asks for an ACK.
     pub(super) fn sent(&mut self, now: u64) -> Vec<(u32, u8, bool)> {
-        std::iter::from_fn(|| self.requester.transmit(now, &self.memory))
+        std::iter::from_fn(|| self.requester.transmit(now, &mut self.memory))
             .map(|packet| (packet.psn.value(), packet.opcode.code, packet.ack_request))
             .collect()
     }
@@ -135,7 +135,7 @@ fn a_read_that_misses_a_packet_is_asked_for_again_from_there() {
     bench.psns(0);
     bench.data(opcode::RC_READ_RESPONSE_FIRST, 0, 256).unwrap();
     bench.data(opcode::RC_READ_RESPONSE_LAST, 2, 188).unwrap();
-    let again = bench.requester.transmit(0, &bench.memory).unwrap();
+    let again = bench.requester.transmit(0, &mut bench.memory).unwrap();
     let reth = again.extended.reth.unwrap();
     assert_eq!((again.psn.value(), reth.address, reth.length), (1, 0x2000 + 256, 444));
     bench.data(opcode::RC_READ_RESPONSE_FIRST, 1, 256).unwrap();

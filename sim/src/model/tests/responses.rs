@@ -12,7 +12,7 @@ pub(super) const BASE: u64 = 0x4000;
 /// What requests with immediate data bring.
 pub(super) const IMMEDIATE: u32 = 0x00c0_ffee;
 pub(super) const ACK: Syndrome = Syndrome::Ack { credits: 31 };
-const GAP: Syndrome = Syndrome::Nak(NakCode::PsnSequence);
+pub(super) const GAP: Syndrome = Syndrome::Nak(NakCode::PsnSequence);
 pub(super) const INVALID: Syndrome = Syndrome::Nak(NakCode::InvalidRequest);
 
 /// A responder of MTU 256 that expects PSN 0 and serves 64 KiB.

@@ -114,6 +114,8 @@ impl Pair {
                 moved = true;
                 self.dropped.extend(self.ends[end].receive(self.now, &frame).err());
             }
+            // What is due by now may make this end send in the next tick.
+            moved |= self.ends[end].deadline().is_some_and(|due| due <= self.now);
             self.ends[end].tick(self.now);
         }
         let events = self.wires.iter().map(Channel::next).chain(self.ends.iter().map(Endpoint::deadline));

@@ -86,3 +86,72 @@ fn who_is_not_the_peer_neither_uses_a_window_nor_ends_it() {
     let own = super::super::Access { key: KEY, domain: 0, rights: 0, address: 0x2100, queue_pair: None };
     assert_eq!(memory.check(&own, 1), Err(Denied::Window { found: number(1, 0) }));
 }
+
+/// Local work of that end, which owns the window.
+fn local(id: u64, operation: Operation) -> Work {
+    Work::new(id, operation, &[], 0, 0)
+}
+
+fn bind() -> Operation {
+    Operation::Bind { key: KEY, window: window() }
+}
+
+#[test]
+fn binds_and_ends_take_their_turn_among_all_that_was_posted() {
+    let mut pair = Pair::simple();
+    let (near, far) = (number(0, 0), number(1, 0));
+    let message = Work::new(2, Operation::Send, &[sge(2, 0x2000, 600)], 0, 0);
+    for work in [message, local(3, bind()), Work { id: 4, ..message }, local(5, Operation::Invalidate(KEY))] {
+        pair.ends[1].post(far, work);
+    }
+    pair.ends[1].post(far, local(6, bind()));
+    let use_of_it = super::super::Access {
+        key: KEY,
+        domain: 0,
+        rights: rights::REMOTE_WRITE,
+        address: 0x2100,
+        queue_pair: Some(far),
+    };
+    let mut ended = Vec::new();
+    let mut seen = Vec::new();
+    for receives in 0..3 {
+        // Without a receive the next message waits, and so does all behind it.
+        if receives > 0 {
+            let pieces = list(&[sge(1, 0x1000, 0x400)]);
+            pair.ends[0].post_receive(near, Receive { id: receives, pieces });
+        }
+        (0..100_000).for_each(|_| pair.step());
+        let done: Vec<_> = std::iter::from_fn(|| pair.ends[1].poll(far)).collect();
+        assert!(done.iter().all(|done| done.status == Status::Success), "{done:?}");
+        ended.push(done.iter().map(|done| done.id).collect::<Vec<_>>());
+        seen.push(pair.ends[1].memory.check(&use_of_it, 1).is_ok());
+    }
+    assert_eq!(ended, [vec![], vec![2, 3], vec![4, 5, 6]]);
+    assert_eq!(seen, [false, true, true]);
+}
+
+#[test]
+fn what_cannot_be_bound_or_ended_is_told_and_what_stands_behind_is_flushed() {
+    let wrong = |change: fn(&mut Window)| {
+        let mut window = window();
+        change(&mut window);
+        Operation::Bind { key: KEY, window }
+    };
+    for operation in [
+        wrong(|window| window.region = 9),
+        wrong(|window| window.length = 0x1_0000),
+        wrong(|window| window.length = 0),
+        wrong(|window| window.queue_pair = number(1, 1)),
+        Operation::Invalidate(KEY),
+        Operation::Invalidate(2),
+    ] {
+        let mut pair = Pair::simple();
+        pair.ends[1].post(number(1, 0), local(1, operation));
+        pair.ends[1].post(number(1, 0), local(2, bind()));
+        pair.run();
+        let ended: Vec<_> = std::iter::from_fn(|| pair.ends[1].poll(number(1, 0)))
+            .map(|done| (done.id, done.status, done.bytes))
+            .collect();
+        assert_eq!(ended, [(1, Status::WindowBind, 0), (2, Status::Flushed, 0)], "{operation:?}");
+    }
+}

@@ -9,9 +9,9 @@ use crate::prim::reg::Reg;
 use crate::stream::StreamSource;
 
 /// Unless the constructor says otherwise.
-const CLOCK_KHZ: u64 = 250_000;
+pub(crate) const CLOCK_KHZ: u64 = 250_000;
 /// Cycles of a microsecond are kept in units of `2^-FRACTION`.
-const FRACTION: u32 = 4;
+pub(crate) const FRACTION: u32 = 4;
 
 block! {
     /// Fires the vector when entries wait, as often as moderation allows.
@@ -58,7 +58,7 @@ block! {
 }
 
 /// Cycles of a microsecond in units of `2^-FRACTION`, and none too few.
-fn cycles_per_us(clock_khz: u64) -> Constant<Bits<16>> {
+pub(crate) fn cycles_per_us(clock_khz: u64) -> Constant<Bits<16>> {
     number((clock_khz << FRACTION).div_ceil(1000))
 }
 

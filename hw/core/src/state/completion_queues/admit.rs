@@ -1,7 +1,7 @@
 //! What a command does to a CQ.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::completion_queue::{CQ_LOG_MAX, CQ_LOG_MIN};
+use stroma_abi::desc::completion_queue::{CQ_LOG_MAX, CQ_LOG_MIN, MODERATION_ATTRIBUTE};
 use stroma_abi::desc::{CommandStatus, CompletionQueue, Cqe, RING_ALIGN_LOG, Verb};
 
 use super::table::QueueRow;
@@ -13,9 +13,11 @@ const _: () = assert!(RING_ALIGN_LOG == 12, "a ring's address has 52 bits and tw
 block! {
     /// Judges a command. Logic only.
     ///
-    /// The first reason to refuse wins: the verb, the number, the object's existence, the fields in the order of the body,
-    /// the attributes. A ring may end with the last byte of the address space; if `log` is wrong nothing is said of its
-    /// end.
+    /// The first reason to refuse wins: the verb, the number, the object's existence, the attributes, the fields in the order of
+    /// the body. A ring may end with the last byte of the address space; if `log` is wrong nothing is said of its end.
+    ///
+    /// A place in line outlives its queue: whoever has the number next stands there. A queue that waits while its moderation
+    /// changes joins the line in any case, for the new rule may be that its event is due.
     ///
     /// - **Ports** `command`: what is asked; `row`: of this queue; `is_beyond`: whose number the table does not have.
     ///   `reply`: the answer. `changes`: `after` is the queue's row from now on; `ends`: it is destroyed.
@@ -31,20 +33,25 @@ block! {
         base: Signal<Local, Bits<64>>,
         log: Signal<Local, Bits<8>>,
         page: Signal<Local, Bits<16>>,
+        count: Signal<Local, Bits<16>>,
+        period: Signal<Local, Bits<16>>,
         above_page: Signal<Local, Bits<16>>,
         /// Of the ring's last byte.
         last_at: Signal<Local, Bits<32>>,
         last_page: Signal<Local, Bits<53>>,
+        is_attribute_bad: Signal<Local, Bit>,
         is_log_bad: Signal<Local, Bit>,
         is_base_bad: Signal<Local, Bit>,
         status: Signal<Local, Bits<16>>,
         field: Signal<Local, Bits<16>>,
         shown: Signal<Local, Bits<256>>,
         creates: Signal<Local, Bit>,
+        modifies: Signal<Local, Bit>,
         queries: Signal<Local, Bit>,
         destroys: Signal<Local, Bit>,
         is_done: Signal<Local, Bit>,
         create: Constant<Bits<8>> = number(Verb::Create as u64),
+        modify: Constant<Bits<8>> = number(Verb::Modify as u64),
         query: Constant<Bits<8>> = number(Verb::Query as u64),
         destroy: Constant<Bits<8>> = number(Verb::Destroy as u64),
         done: Constant<Bits<16>> = number(CommandStatus::Done as u64),
@@ -54,12 +61,15 @@ block! {
         present: Constant<Bits<16>> = number(CommandStatus::Exists as u64),
         bad_field: Constant<Bits<16>> = number(CommandStatus::BadField as u64),
         bad_attribute: Constant<Bits<16>> = number(CommandStatus::BadAttribute as u64),
+        moderation: Constant<Bits<64>> = number(MODERATION_ATTRIBUTE),
         base_byte: Constant<Bits<16>> = number(CompletionQueue::BASE.byte),
         log_byte: Constant<Bits<16>> = number(CompletionQueue::LOG.byte),
         page_byte: Constant<Bits<16>> = number(CompletionQueue::PAGE.byte),
         base_at: Constant<Bits<10>> = number(CompletionQueue::BASE.offset()),
         log_at: Constant<Bits<10>> = number(CompletionQueue::LOG.offset()),
         page_at: Constant<Bits<10>> = number(CompletionQueue::PAGE.offset()),
+        count_at: Constant<Bits<10>> = number(CompletionQueue::MODERATION_COUNT.offset()),
+        period_at: Constant<Bits<10>> = number(CompletionQueue::MODERATION_PERIOD.offset()),
         producer_at: Constant<Bits<10>> = number(CompletionQueue::PRODUCER.offset()),
         consumer_at: Constant<Bits<10>> = number(CompletionQueue::CONSUMER.offset()),
         armed_at: Constant<Bits<10>> = number(CompletionQueue::ARMED.offset()),
@@ -76,11 +86,14 @@ impl<const PAGES: usize> Logic for Admit<PAGES> {
     #[hdl_gen]
     fn update(&mut self) {
         self.creates.next = self.command.val().verb == self.create.val();
+        self.modifies.next = self.command.val().verb == self.modify.val();
         self.queries.next = self.command.val().verb == self.query.val();
         self.destroys.next = self.command.val().verb == self.destroy.val();
         self.base.next = self.command.val().body.get_bits::<64>(self.base_at.val().index());
         self.log.next = self.command.val().body.get_bits::<8>(self.log_at.val().index());
         self.page.next = self.command.val().body.get_bits::<16>(self.page_at.val().index());
+        self.count.next = self.command.val().body.get_bits::<16>(self.count_at.val().index());
+        self.period.next = self.command.val().body.get_bits::<16>(self.period_at.val().index());
         self.above_page.next = self.page.val() >> self.pages.val();
         self.is_log_bad.next = (self.log.val() < self.log_min.val()) | (self.log.val() > self.log_max.val());
         self.last_at.next = (self.entry.val() << self.log.val().get_bits::<5>(0)) - 1;
@@ -89,9 +102,11 @@ impl<const PAGES: usize> Logic for Admit<PAGES> {
         self.is_base_bad.next = self.base.val().get_bits::<RING_ALIGN_LOG>(0).any()
             | (!self.is_log_bad.val() & self.last_page.val().get_bit(52));
 
+        self.is_attribute_bad.next = (self.creates.val() & self.command.val().attributes.any())
+            | (self.modifies.val() & (self.command.val().attributes != self.moderation.val()));
         self.status.next = self.done.val();
         self.field.next = 0.into();
-        if !self.creates.val() & !self.queries.val() & !self.destroys.val() {
+        if !self.creates.val() & !self.modifies.val() & !self.queries.val() & !self.destroys.val() {
             self.status.next = self.unknown_verb.val();
         } else if !self.creates.val() & (self.is_beyond.val() | !self.row.val().exists) {
             self.status.next = self.no_object.val();
@@ -99,7 +114,7 @@ impl<const PAGES: usize> Logic for Admit<PAGES> {
             self.status.next = self.out_of_range.val();
         } else if self.creates.val() & self.row.val().exists {
             self.status.next = self.present.val();
-        } else if self.creates.val() & self.command.val().attributes.any() {
+        } else if self.is_attribute_bad.val() {
             self.status.next = self.bad_attribute.val();
         } else if self.creates.val() & self.is_base_bad.val() {
             self.status.next = self.bad_field.val();
@@ -116,6 +131,15 @@ impl<const PAGES: usize> Logic for Admit<PAGES> {
         self.ends.next = self.is_done.val() & self.destroys.val();
 
         self.after.next = self.nothing.val();
+        self.after.next.lined = self.row.val().lined;
+        if self.modifies.val() {
+            self.after.next = self.row.val();
+            self.after.next.lined = self.row.val().lined | self.row.val().awaited.any();
+        }
+        if self.creates.val() | self.modifies.val() {
+            self.after.next.count = self.count.val();
+            self.after.next.period = self.period.val();
+        }
         if self.creates.val() {
             self.after.next.exists = true;
             self.after.next.base = bit_cast::<52, 64>(self.base.val() >> 12);
@@ -128,6 +152,8 @@ impl<const PAGES: usize> Logic for Admit<PAGES> {
             self.shown.next = (bit_cast::<256, 52>(self.row.val().base) << 12 << self.base_at.val())
                 | (bit_cast::<256, 5>(self.row.val().log) << self.log_at.val())
                 | (bit_cast::<256, 12>(self.row.val().page) << self.page_at.val())
+                | (bit_cast::<256, 16>(self.row.val().count) << self.count_at.val())
+                | (bit_cast::<256, 16>(self.row.val().period) << self.period_at.val())
                 | (bit_cast::<256, 24>(self.row.val().producer) << self.producer_at.val())
                 | (bit_cast::<256, 24>(self.row.val().consumer) << self.consumer_at.val())
                 | (bit_cast::<256, 2>(self.row.val().armed) << self.armed_at.val());

@@ -10,14 +10,18 @@ use crate::host::work::{Done, EntryWrite};
 block! {
     /// Makes the entry of a completion, or finds that there is no room for it. Logic only.
     ///
-    /// - **Ports** `done`, `row`: a completion and its queue; `held`: entries written and not taken; `now`: the time
-    ///   stamp. `written`: `entry` is to be written; `lost`: it cannot be. `after`: the queue's row from now on, if it
+    /// An entry that the queue is armed for is told at once if moderation has enough of them, or has to wait for others; the time
+    /// of that begins with the first.
+    ///
+    /// - **Ports** `done`, `row`: a completion and its queue; `held`: entries written and not taken; `is_enough`: with one more
+    ///   entry as many are awaited as moderation asks for; `now`: the time stamp. `written`: `entry` is to be written; `lost`: it cannot be. `after`: the queue's row from now on, if it
     ///   exists. `fires`: a completion event is due; `overflows`: the first entry of this queue is lost.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Complete {
         pub done: Signal<In, Done>,
         pub row: Signal<In, QueueRow>,
         pub held: Signal<In, Bits<24>>,
+        pub is_enough: Signal<In, Bit>,
         pub now: Signal<In, Bits<64>>,
         pub written: Signal<Out, Bit>,
         pub lost: Signal<Out, Bit>,
@@ -73,12 +77,19 @@ impl Logic for Complete {
             | ((self.row.val().armed == 2)
                 & (self.done.val().status.any()
                     | self.done.val().flags.get_bit(self.solicited_at.val().index())));
-        self.fires.next = self.has_room.val() & self.is_awaited.val();
+        self.fires.next = self.has_room.val() & self.is_awaited.val() & self.is_enough.val();
         self.after.next = self.row.val();
         if self.has_room.val() {
             self.after.next.producer = self.row.val().producer + 1;
-            if self.is_awaited.val() {
+            if self.is_awaited.val() & self.is_enough.val() {
                 self.after.next.armed = 0.into();
+                self.after.next.awaited = 0.into();
+            } else if self.is_awaited.val() {
+                self.after.next.awaited = self.row.val().awaited + 1;
+                if !self.row.val().awaited.any() {
+                    self.after.next.since = bit_cast::<32, 64>(self.now.val());
+                }
+                self.after.next.lined = self.row.val().lined | self.row.val().period.any();
             }
         } else {
             self.after.next.overflowed = true;

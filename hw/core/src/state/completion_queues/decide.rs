@@ -6,6 +6,7 @@ use super::admit::Admit;
 use super::complete::Complete;
 use super::consume::Consume;
 use super::table::QueueRow;
+use super::visit::Visit;
 use crate::host::work::{CqDoorbell, Done, EntryWrite};
 use crate::record;
 use crate::state::command::{ObjectCommand, ObjectReply};
@@ -21,29 +22,37 @@ record! {
         pub held: Bits<24>,
         /// Entries that a doorbell takes.
         pub moved: Bits<24>,
+        /// Those that it leaves.
+        pub left: Bits<24>,
+        /// With one more entry as many are awaited as moderation asks for.
+        pub is_enough: Bit,
     }
 }
 
 block! {
     /// Has the operation judged by the block for its kind. Logic only.
     ///
-    /// - **Ports** `completes`, `consumes`, `commands`: one of them says which of `done`, `doorbell` and `command` is carried
-    ///   out in this cycle, or none. `row`, `known`: of its queue. `changes`: `after` is its row from now on. The rest as in
-    ///   [`Complete`], [`Consume`] and [`Admit`], and low unless the operation is carried out; `made` and `given` mean
+    /// - **Ports** `completes`, `consumes`, `commands`, `visits`: one of them says which of `done`, `doorbell`, `command` and a visit
+    ///   is carried out in this cycle, or none. `row`, `known`: of its queue; `is_late`: its time is over. `changes`: `after` is its
+    ///   row from now on; `joins`: its number goes to the end of the line. The rest as in
+    ///   [`Complete`], [`Consume`], [`Admit`] and [`Visit`], and low unless the operation is carried out; `made` and `given` mean
     ///   something with `writes` and `commands`.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Decide<const PAGES: usize> {
         pub completes: Signal<In, Bit>,
         pub consumes: Signal<In, Bit>,
         pub commands: Signal<In, Bit>,
+        pub visits: Signal<In, Bit>,
         pub done: Signal<In, Done>,
         pub doorbell: Signal<In, CqDoorbell>,
         pub command: Signal<In, ObjectCommand>,
         pub row: Signal<In, QueueRow>,
         pub known: Signal<In, Known>,
+        pub is_late: Signal<In, Bit>,
         pub now: Signal<In, Bits<64>>,
         pub changes: Signal<Out, Bit>,
         pub after: Signal<Out, QueueRow>,
+        pub joins: Signal<Out, Bit>,
         pub writes: Signal<Out, Bit>,
         pub made: Signal<Out, EntryWrite>,
         pub loses: Signal<Out, Bit>,
@@ -56,6 +65,9 @@ block! {
         complete: Complete,
         consume: Consume,
         admit: Admit<PAGES>,
+        visit: Visit,
+        is_changed: Signal<Local, Bit>,
+        row_after: Signal<Local, QueueRow>,
     }
 }
 
@@ -65,31 +77,46 @@ impl<const PAGES: usize> Logic for Decide<PAGES> {
         self.complete.done.next = self.done.val();
         self.complete.row.next = self.row.val();
         self.complete.held.next = self.known.val().held;
+        self.complete.is_enough.next = self.known.val().is_enough;
         self.complete.now.next = self.now.val();
         self.consume.doorbell.next = self.doorbell.val();
         self.consume.row.next = self.row.val();
         self.consume.is_foreign.next = self.known.val().is_foreign;
         self.consume.moved.next = self.known.val().moved;
         self.consume.held.next = self.known.val().held;
+        self.consume.left.next = self.known.val().left;
+        self.consume.now.next = self.now.val();
         self.admit.command.next = self.command.val();
         self.admit.row.next = self.row.val();
         self.admit.is_beyond.next = self.known.val().is_beyond;
+        self.visit.row.next = self.row.val();
+        self.visit.is_late.next = self.is_late.val();
 
-        self.changes.next = (self.completes.val() & self.row.val().exists)
+        self.is_changed.next = (self.completes.val() & self.row.val().exists)
             | (self.consumes.val() & self.consume.accepted.val())
-            | (self.commands.val() & self.admit.changes.val());
-        self.after.next = self.complete.after.val();
+            | (self.commands.val() & self.admit.changes.val())
+            | (self.visits.val() & self.visit.leaves.val());
+        self.row_after.next = self.complete.after.val();
         if self.consumes.val() {
-            self.after.next = self.consume.after.val();
+            self.row_after.next = self.consume.after.val();
         }
         if self.commands.val() {
-            self.after.next = self.admit.after.val();
+            self.row_after.next = self.admit.after.val();
         }
+        if self.visits.val() {
+            self.row_after.next = self.visit.after.val();
+        }
+        self.changes.next = self.is_changed.val();
+        self.after.next = self.row_after.val();
+        // No queue stands in line twice.
+        self.joins.next = (self.is_changed.val() & self.row_after.val().lined & !self.row.val().lined)
+            | (self.visits.val() & !self.visit.leaves.val());
         self.writes.next = self.completes.val() & self.complete.written.val();
         self.made.next = self.complete.entry.val();
         self.loses.next = self.completes.val() & self.complete.lost.val();
         self.fires.next = (self.completes.val() & self.complete.fires.val())
-            | (self.consumes.val() & self.consume.fires.val());
+            | (self.consumes.val() & self.consume.fires.val())
+            | (self.visits.val() & self.visit.fires.val());
         self.overflows.next = self.completes.val() & self.complete.overflows.val();
         self.bad.next = self.consumes.val() & self.consume.bad.val();
         self.wrong_page.next = self.consumes.val() & self.consume.wrong_page.val();

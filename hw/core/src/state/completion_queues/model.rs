@@ -1,10 +1,10 @@
 //! Completion queues in plain Rust. Positions count from creation and never wrap; the 24 bits of a doorbell are read as
 //! the next position that ends in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use stroma_abi::Qpn;
-use stroma_abi::desc::completion_queue::{CQ_LOG_MAX, CQ_LOG_MIN};
+use stroma_abi::desc::completion_queue::{CQ_LOG_MAX, CQ_LOG_MIN, MODERATION_ATTRIBUTE};
 use stroma_abi::desc::mailbox::BODY_LEN;
 use stroma_abi::desc::{CommandStatus, CompletionQueue, Cqe, Event, RING_ALIGN, Status, Verb, phase};
 
@@ -25,6 +25,11 @@ pub(super) struct Queue {
     pub(super) consumer: u64,
     pub(super) armed: u64,
     pub(super) overflowed: bool,
+    pub(super) count: u64,
+    pub(super) period: u64,
+    /// Entries that are to be told.
+    pub(super) awaited: u64,
+    pub(super) since: u64,
 }
 
 /// What an operation gives out.
@@ -48,6 +53,19 @@ impl Queue {
     /// Entries written and not taken.
     pub(super) fn held(&self) -> u64 {
         self.producer - self.consumer
+    }
+
+    /// Must its event come without another entry?
+    pub(super) fn is_timed(&self) -> bool {
+        self.awaited > 0 && self.period > 0
+    }
+
+    /// Tells those awaited if they are enough.
+    fn tell(&mut self, cq: u64, out: &mut Outcome) {
+        if self.awaited > 0 && self.awaited >= self.count {
+            (self.armed, self.awaited) = (0, 0);
+            out.tell(Event::Completion, cq);
+        }
     }
 
     fn complete(&mut self, done: &Done, time: u64, out: &mut Outcome) {
@@ -83,41 +101,77 @@ impl Queue {
         self.producer += 1;
         let is_special = cqe.status != Status::Success as u8 || cqe.solicited;
         if self.armed == 1 || (self.armed == 2 && is_special) {
-            self.armed = 0;
-            out.tell(Event::Completion, done.cq.into());
+            if self.awaited == 0 {
+                self.since = time;
+            }
+            self.awaited += 1;
+            self.tell(done.cq.into(), out);
         }
     }
 
-    fn consume(&mut self, doorbell: &CqDoorbell, out: &mut Outcome) {
+    fn consume(&mut self, doorbell: &CqDoorbell, time: u64, out: &mut Outcome) {
         let moved = (u64::from(doorbell.consumer) + INDICES - self.consumer % INDICES) % INDICES;
         if moved > self.held() {
             out.bad = true;
             return;
         }
         self.consumer += moved;
-        match (self.armed, u64::from(doorbell.arm)) {
-            (_, 0) => {}
-            _ if self.held() > 0 => {
-                self.armed = 0;
-                out.tell(Event::Completion, doorbell.cq.into());
-            }
-            (1, _) | (_, 1 | 3) => self.armed = 1,
-            _ => self.armed = 2,
+        self.armed = match (self.armed, u64::from(doorbell.arm)) {
+            (_, 0) => return,
+            (1, _) | (_, 1 | 3) => 1,
+            _ => 2,
+        };
+        if self.awaited == 0 {
+            self.since = time;
         }
+        self.awaited = self.held();
+        self.tell(doorbell.cq.into(), out);
     }
 }
 
 /// All queues of a card.
 pub(super) struct Queues {
     pub(super) rows: BTreeMap<u64, Queue>,
+    /// Numbers in the order in which they are visited.
+    pub(super) line: VecDeque<u64>,
     capacity: u64,
     pages: u64,
+    clock_khz: u64,
 }
 
 impl Queues {
-    /// A card with room for this many queues and doorbell pages.
-    pub(super) fn new(capacity: u64, pages: u64) -> Self {
-        Self { rows: BTreeMap::new(), capacity, pages }
+    /// A card with room for this many queues and doorbell pages, and with this clock.
+    pub(super) fn new(capacity: u64, pages: u64, clock_khz: u64) -> Self {
+        Self { rows: BTreeMap::new(), line: VecDeque::new(), capacity, pages, clock_khz }
+    }
+
+    /// Whoever has to be told without another entry stands in line, and nobody twice.
+    fn line_up(&mut self, cq: u64) {
+        if self.rows.get(&cq).is_some_and(Queue::is_timed) && !self.line.contains(&cq) {
+            self.line.push_back(cq);
+        }
+    }
+
+    /// Cycles that are surely as many microseconds: a sixteenth of a cycle is the finest step.
+    pub(super) fn cycles(&self, period: u64) -> u64 {
+        period * (self.clock_khz * 16).div_ceil(1000) / 16 + 1
+    }
+
+    /// The head of the line is looked at.
+    pub(super) fn visit(&mut self, time: u64) -> Outcome {
+        let mut out = Outcome::default();
+        let cq = self.line.pop_front().expect("somebody stands in line");
+        let periods = self.rows.get(&cq).map(|queue| self.cycles(queue.period));
+        if let Some((queue, cycles)) = self.rows.get_mut(&cq).zip(periods) {
+            // What is late is enough, and the reckoning takes a cycle.
+            if queue.is_timed() && time - 1 - queue.since >= cycles {
+                (queue.armed, queue.awaited) = (0, 0);
+                out.tell(Event::Completion, cq);
+            }
+            queue.tell(cq, &mut out);
+        }
+        self.line_up(cq);
+        out
     }
 
     pub(super) fn complete(&mut self, done: &Done, time: u64) -> Outcome {
@@ -135,16 +189,18 @@ impl Queues {
             }
             Some(queue) => queue.complete(done, time, &mut out),
         }
+        self.line_up(cq);
         out
     }
 
-    pub(super) fn consume(&mut self, doorbell: &CqDoorbell) -> Outcome {
+    pub(super) fn consume(&mut self, doorbell: &CqDoorbell, time: u64) -> Outcome {
         let mut out = Outcome::default();
         match self.rows.get_mut(&doorbell.cq.into()) {
             None => out.bad = true,
             Some(queue) if queue.page != u64::from(doorbell.page) => out.wrong_page = true,
-            Some(queue) => queue.consume(doorbell, &mut out),
+            Some(queue) => queue.consume(doorbell, time, &mut out),
         }
+        self.line_up(doorbell.cq.into());
         out
     }
 
@@ -157,17 +213,31 @@ impl Queues {
         let number = u64::from(command.object);
         let verb = Verb::from_code(u8::try_from(u64::from(command.verb)).expect("eight bits"));
         let judged = match (verb, self.rows.get(&number)) {
-            (None | Some(Verb::Modify), _) => Err((CommandStatus::UnknownVerb, 0)),
+            (None, _) => Err((CommandStatus::UnknownVerb, 0)),
             (Some(Verb::Create), _) if number >= self.capacity => Err((CommandStatus::OutOfRange, 0)),
             (Some(Verb::Create), Some(_)) => Err((CommandStatus::Exists, 0)),
             (Some(Verb::Create), None) => {
                 let asked = CompletionQueue::parse(&body).expect("a body is long enough");
                 self.fault(&asked, u64::from(command.attributes)).map_or(Ok(()), Err).map(|()| {
                     let (log, page) = (asked.log.into(), asked.page.into());
-                    self.rows.insert(number, Queue { base: asked.base, log, page, ..Queue::default() });
+                    let (count, period) = (asked.count.into(), asked.period.into());
+                    let queue = Queue { base: asked.base, log, page, count, period, ..Queue::default() };
+                    self.rows.insert(number, queue);
                 })
             }
             (_, None) => Err((CommandStatus::NoObject, 0)),
+            (Some(Verb::Modify), _) if u64::from(command.attributes) != MODERATION_ATTRIBUTE => {
+                Err((CommandStatus::BadAttribute, 0))
+            }
+            (Some(Verb::Modify), Some(_)) => {
+                let asked = CompletionQueue::parse(&body).expect("a body is long enough");
+                let queue = self.rows.get_mut(&number).expect("it exists");
+                (queue.count, queue.period) = (asked.count.into(), asked.period.into());
+                if queue.awaited > 0 && !self.line.contains(&number) {
+                    self.line.push_back(number);
+                }
+                Ok(())
+            }
             (Some(Verb::Query), Some(queue)) => {
                 shown(queue).emit(&mut words);
                 Ok(())
@@ -211,6 +281,8 @@ fn shown(queue: &Queue) -> CompletionQueue {
         base: queue.base,
         log: u8::try_from(queue.log).expect("small"),
         page: u16::try_from(queue.page).expect("small"),
+        count: u16::try_from(queue.count).expect("sixteen bits"),
+        period: u16::try_from(queue.period).expect("sixteen bits"),
         producer: index(queue.producer),
         consumer: index(queue.consumer),
         armed: u8::try_from(queue.armed).expect("two bits"),
@@ -224,6 +296,8 @@ pub(super) fn order(verb: u8, object: u64, asked: &CompletionQueue, noise: &Obje
     CompletionQueue::BASE.set(&mut bytes, asked.base);
     CompletionQueue::LOG.set(&mut bytes, asked.log);
     CompletionQueue::PAGE.set(&mut bytes, asked.page);
+    CompletionQueue::MODERATION_COUNT.set(&mut bytes, asked.count);
+    CompletionQueue::MODERATION_PERIOD.set(&mut bytes, asked.period);
     ObjectCommand {
         verb: u64::from(verb).into(),
         object: object.into(),

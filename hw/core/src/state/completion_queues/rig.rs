@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use rust_hdl::prelude::Bits;
+use stroma_abi::desc::completion_queue::MODERATION_ATTRIBUTE;
 use stroma_abi::desc::{CompletionQueue, Verb};
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
@@ -17,6 +18,8 @@ use crate::testing::{collect, noise, push, read, verilated};
 pub(super) const CQS: usize = 3;
 /// log2 of the doorbell pages.
 pub(super) const PAGES: usize = 2;
+/// A microsecond has 2.6 cycles.
+pub(super) const CLOCK_KHZ: u64 = 2600;
 /// Cycles after which the block counts as stuck.
 const LIMIT: u64 = 100_000;
 
@@ -31,6 +34,10 @@ pub(super) struct Rig {
     pub(super) reply: SinkId,
     pub(super) queues: Queues,
     pub(super) rng: SplitMix64,
+    /// The time at cycle 0.
+    epoch: u64,
+    /// Cycles of visits.
+    pub(super) visits: Vec<u64>,
     dones: VecDeque<Done>,
     doorbells: VecDeque<CqDoorbell>,
     commands: VecDeque<ObjectCommand>,
@@ -57,7 +64,7 @@ pub(super) struct Rig {
 impl Default for Rig {
     /// The block after reset and scrubbing.
     fn default() -> Self {
-        let mut bench = verilated("completion_queues", CompletionQueues::<CQS, PAGES>::default);
+        let mut bench = verilated("completion_queues", || CompletionQueues::<CQS, PAGES>::new(CLOCK_KHZ));
         let [done, doorbell, command] =
             ["done", "doorbell", "command"].map(|name| bench.source(name).expect("the stream exists"));
         let [entry, event, error, reply] =
@@ -71,8 +78,10 @@ impl Default for Rig {
             event,
             error,
             reply,
-            queues: Queues::new(1 << CQS, 1 << PAGES),
+            queues: Queues::new(1 << CQS, 1 << PAGES, CLOCK_KHZ),
             rng: SplitMix64::new(1),
+            epoch: 0,
+            visits: Vec::new(),
             dones: VecDeque::new(),
             doorbells: VecDeque::new(),
             commands: VecDeque::new(),
@@ -102,7 +111,9 @@ impl Rig {
         for sink in [self.entry, self.event, self.error, self.reply] {
             self.bench[sink].take();
         }
-        self.queues = Queues::new(1 << CQS, 1 << PAGES);
+        self.queues = Queues::new(1 << CQS, 1 << PAGES, CLOCK_KHZ);
+        self.epoch = self.rng.next_u64() >> 1;
+        self.visits.clear();
         self.entries.clear();
         self.events.clear();
         self.errors.clear();
@@ -150,11 +161,13 @@ impl Rig {
         [self.dones.is_empty(), self.doorbells.is_empty(), self.commands.is_empty()]
     }
 
-    /// One cycle, at a time of day of its own.
+    /// One cycle.
     pub(super) fn step(&mut self) {
-        let time: Bits<64> = noise(&mut self.rng);
-        self.set("time_", &time);
         let now = self.bench.cycle();
+        let time = self.epoch + now;
+        self.set("time_", &Bits::<64>::from(time));
+        // Nothing that is set here has a say in it.
+        let visits = read::<bool>(&self.bench, "visits");
         let settles = self.settles_at == Some(now);
         self.set("settled", &settles);
         let sent = [self.done, self.doorbell, self.command].map(|source| self.bench[source].sent());
@@ -163,22 +176,31 @@ impl Rig {
         if settles {
             self.settles_at = None;
         }
-        assert!(moved.iter().sum::<u64>() - sent.iter().sum::<u64>() <= 1, "one operation at a time");
+        let operations = moved.iter().sum::<u64>() - sent.iter().sum::<u64>() + u64::from(visits);
+        assert!(operations <= 1, "one operation at a time");
         self.receive(now);
         if moved[0] > sent[0] {
             let done = self.dones.pop_front().expect("it was queued");
-            let outcome = self.queues.complete(&done, time.into());
+            let outcome = self.queues.complete(&done, time);
             self.expect(&outcome);
         }
         if moved[1] > sent[1] {
             let doorbell = self.doorbells.pop_front().expect("it was queued");
-            let outcome = self.queues.consume(&doorbell);
+            let outcome = self.queues.consume(&doorbell, time);
             self.expect(&outcome);
         }
         if moved[2] > sent[2] {
             let command = self.commands.pop_front().expect("it was queued");
             let reply = self.queues.command(&command);
             self.replies.push_back(reply);
+        }
+        if visits {
+            let outcome = self.queues.visit(time);
+            self.expect(&outcome);
+            self.visits.push(now);
+        }
+        if !self.queues.line.is_empty() {
+            assert!(read::<bool>(&self.bench, "patrols"), "somebody stands in line");
         }
         // Queue pairs that end rely on it.
         let is_on_offer = read::<bool>(&self.bench, "entry$valid");
@@ -247,6 +269,19 @@ impl Rig {
         }
     }
 
+    /// Steps until nobody waits for their time.
+    pub(super) fn rest(&mut self) {
+        self.finish();
+        let start = self.bench.cycle();
+        while read::<bool>(&self.bench, "patrols") {
+            assert!(self.bench.cycle() - start < LIMIT, "a queue waits for ever");
+            self.step();
+        }
+        self.finish();
+        assert!(self.queues.line.is_empty(), "those in line are visited");
+        assert!(!self.queues.rows.values().any(Queue::is_timed), "an event is missing");
+    }
+
     /// Doorbells that were bad, through a wrong page, and completions lost.
     pub(super) fn counts(&self) -> [u64; 3] {
         self.pulses.map(|pulse| pulse[1])
@@ -259,6 +294,14 @@ impl Rig {
         self.order(&command);
         self.finish();
         assert!(self.queues.rows.contains_key(&cq), "the queue exists");
+    }
+
+    /// Changes a queue's moderation.
+    pub(super) fn moderate(&mut self, cq: u64, count: u16, period: u16) {
+        let asked = CompletionQueue { count, period, ..CompletionQueue::default() };
+        let command = order(Verb::Modify as u8, cq, &asked, &noise(&mut self.rng));
+        self.order(&ObjectCommand { attributes: MODERATION_ATTRIBUTE.into(), ..command });
+        self.finish();
     }
 
     /// Asks for a queue; the reply is held against the model's.

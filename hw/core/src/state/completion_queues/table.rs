@@ -10,7 +10,7 @@ use crate::record;
 record! {
     /// One completion queue.
     pub struct QueueRow {
-        /// The queue exists; of a row without it nothing else counts.
+        /// The queue exists; of a row without it nothing else counts but `lined`.
         pub exists: Bit,
         /// DMA address of the ring, without its low twelve bits, which are zero.
         pub base: Bits<52>,
@@ -26,6 +26,16 @@ record! {
         pub armed: Bits<2>,
         /// An entry was lost.
         pub overflowed: Bit,
+        /// Entries that its event waits for; 0 and 1: it does not wait.
+        pub count: Bits<16>,
+        /// Microseconds for which its event waits at most; 0: it has no such limit.
+        pub period: Bits<16>,
+        /// Entries that came since it was armed, of the kind it is armed for; none while it is not armed.
+        pub awaited: Bits<16>,
+        /// When the first of them came: cycles, modulo 2^32.
+        pub since: Bits<32>,
+        /// Its number stands in the line of those that wait for their time.
+        pub lined: Bit,
     }
 }
 

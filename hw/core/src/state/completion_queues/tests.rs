@@ -1,13 +1,17 @@
 mod corners;
+mod moderation;
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::CompletionQueue;
+use stroma_abi::desc::completion_queue::MODERATION_ATTRIBUTE;
+use stroma_abi::desc::{CompletionQueue, Verb};
 use stroma_verilate::Pause;
 
 use super::model::{INDICES, Queues, order};
-use super::rig::{CQS, PAGES, Rig};
+use super::rig::{CLOCK_KHZ, CQS, PAGES, Rig};
 use super::table::QueueRow;
-use super::{CompletionQueues, admit, answer, complete, consume, decide, deliver, table};
+use super::{
+    CompletionQueues, admit, answer, choose, complete, consume, decide, deliver, look, patrol, table, visit,
+};
 use crate::host::work::{CqDoorbell, Done};
 use crate::state::command::ObjectCommand;
 use crate::testing::{noise, settle};
@@ -40,11 +44,11 @@ fn any_doorbell(rig: &mut Rig) -> CqDoorbell {
     }
 }
 
-/// Any command; most make queues, and small ones.
+/// Any command; most make queues, and small ones, or change their moderation.
 fn any_command(rig: &mut Rig) -> ObjectCommand {
     let rng = &mut rig.rng;
-    let verbs = [1, 1, 1, 1, 1, 3, 3, 3, 4, 2, 0, 7];
-    let verb = verbs[usize::try_from(rng.below(12)).expect("small")];
+    let verbs = [1, 1, 1, 1, 1, 3, 3, 3, 4, 2, 2, 2, 2, 2, 0, 7];
+    let verb = verbs[usize::try_from(rng.below(16)).expect("small")];
     let object = match rng.below(12) {
         0 => 1 << (CQS as u64 + rng.below(29)),
         _ => rng.below(1 << CQS),
@@ -62,9 +66,15 @@ fn any_command(rig: &mut Rig) -> ObjectCommand {
     };
     let page = u16::try_from(rng.below(if rng.clone().below(8) == 0 { 1 << 16 } else { 1 << PAGES }))
         .expect("16 bits");
-    let asked = CompletionQueue { base, log, page, ..CompletionQueue::default() };
+    let [count, period] = [8, 300].map(|most| match rng.below(16) {
+        0 => rng.next_u32().to_le_bytes()[0].into(),
+        1..5 => 0,
+        _ => u16::try_from(rng.below(most)).expect("small"),
+    });
+    let asked = CompletionQueue { base, log, page, count, period, ..CompletionQueue::default() };
     let command = order(verb, object, &asked, &noise(rng));
-    let attributes = if rng.below(16) == 0 { 1 << rng.below(64) } else { 0 };
+    let good = if verb == Verb::Modify as u8 { MODERATION_ATTRIBUTE } else { 0 };
+    let attributes = if rng.below(16) == 0 { 1 << rng.below(64) } else { good };
     ObjectCommand { attributes: attributes.into(), ..command }
 }
 
@@ -93,6 +103,10 @@ fn queues(rig: &mut Rig) {
     for cq in 0..1 << CQS {
         rig.create(cq, 0x1234_5678_9000 + (cq << 24), 4, u16::try_from(cq % 4).expect("small"));
     }
+    // Those behind them are told at once.
+    for (cq, count, period) in [(0, 3, 100), (1, 2, 0), (2, 20, 30), (3, 5, 400)] {
+        rig.moderate(cq, count, period);
+    }
 }
 
 #[test]
@@ -101,6 +115,12 @@ fn agrees_with_the_model() {
     queues(&mut rig);
     random(&mut rig, 30_000, [60, 30, 1]);
     rig.finish();
+    // Slowly: most events come by time.
+    random(&mut rig, 30_000, [3, 3, 1]);
+    rig.finish();
+    rig.rest();
+    let timed = rig.visits.len();
+    assert!(timed > 300, "{timed} visits");
     let [bad, wrong_page, lost] = rig.counts();
     assert!(rig.taken > 2000 && rig.told > 500, "{} entries, {} events", rig.taken, rig.told);
     assert!(bad > 100 && wrong_page > 30 && lost > 100, "{bad} bad, {wrong_page} wrong, {lost} lost");
@@ -137,6 +157,8 @@ fn survives_stalls() {
         rig.settling_takes = rig.rng.below(40);
         random(&mut rig, 4000, [80, 30, 3]);
         rig.finish();
+        rig.pause([const { Pause::None }; 7]);
+        rig.rest();
         assert!(rig.taken > 80 && rig.told > 30, "{} entries, {} events, {stall:?}", rig.taken, rig.told);
         rig.reset();
     }
@@ -180,16 +202,27 @@ fn recovers_from_reset() {
     rig.reset();
     rig.settling_takes = 9;
     assert!(!crate::testing::read::<bool>(&rig.bench, "busy"), "nothing is left");
+    // A queue in line.
+    queues(&mut rig);
+    rig.ring(rig.takes(3, 0, 1));
+    let done = rig.success(3);
+    rig.complete(done);
+    rig.finish();
+    rig.run(3);
+    assert!(crate::testing::read::<bool>(&rig.bench, "patrols") && rig.told == 0, "it waits");
+    rig.reset();
+    assert!(!crate::testing::read::<bool>(&rig.bench, "patrols"), "nobody waits");
     queues(&mut rig);
     random(&mut rig, 2000, [60, 30, 1]);
     rig.finish();
+    rig.rest();
 }
 
 /// Indices near the end of their 24 bits: no bench gets there in time, so the logic is asked without its table.
 #[test]
 fn indices_and_phase_pass_the_wrap_of_24_bits() {
     for log in [4, 7, 20] {
-        let mut queues = Queues::new(1 << CQS, 1 << PAGES);
+        let mut queues = Queues::new(1 << CQS, 1 << PAGES, CLOCK_KHZ);
         let start = INDICES - 40;
         let queue = super::model::Queue {
             base: 0xffff_0000,
@@ -230,9 +263,14 @@ fn indices_and_phase_pass_the_wrap_of_24_bits() {
             block.row.next = row;
             block.known.next.held = row.producer - row.consumer;
             block.known.next.moved = doorbell.consumer - row.consumer;
+            block.known.next.left = row.producer - doorbell.consumer;
+            block.known.next.is_enough = true;
             settle(&mut *block);
-            let expected =
-                if rings { queues.consume(&doorbell) } else { queues.complete(&done, time.into()) };
+            let expected = if rings {
+                queues.consume(&doorbell, time.into())
+            } else {
+                queues.complete(&done, time.into())
+            };
             assert_eq!(block.writes.val().then(|| block.made.val()), expected.entry);
             assert_eq!(block.fires.val() | block.overflows.val(), expected.event.is_some());
             assert_eq!((block.bad.val(), block.loses.val()), (expected.bad, expected.error.is_some()));
@@ -252,13 +290,31 @@ fn indices_and_phase_pass_the_wrap_of_24_bits() {
 fn rust_and_verilog_agree() {
     let cases = vec![
         differential!("cq_table", table::Table::<3>::default, clock, [number, read, write, write_row]),
-        differential!("cq_complete", complete::Complete::default, [done, row, held, now]),
-        differential!("cq_consume", consume::Consume::default, [doorbell, row, is_foreign, moved, held]),
+        differential!("cq_complete", complete::Complete::default, [done, row, held, is_enough, now]),
+        differential!(
+            "cq_consume",
+            consume::Consume::default,
+            [doorbell, row, is_foreign, moved, held, left, now]
+        ),
         differential!("cq_admit", admit::Admit::<2>::default, [command, row, is_beyond]),
+        differential!("cq_look", look::Look::default, clock, [looks, read_row, is_beyond, doorbell]),
+        differential!("cq_visit", visit::Visit::default, [row, is_late]),
+        differential!(
+            "cq_choose",
+            choose::Choose::default,
+            clock,
+            [is_open, offers, completed, rung, object, head]
+        ),
+        differential!(
+            "cq_patrol",
+            patrol::Patrol::<3>::default,
+            clock,
+            [joins, number, begins, is_known, since, period, now, ends]
+        ),
         differential!(
             "cq_decide",
             decide::Decide::<2>::default,
-            [completes, consumes, commands, done, doorbell, command, row, known, now]
+            [completes, consumes, commands, visits, done, doorbell, command, row, known, is_late, now]
         ),
         differential!(
             "cq_deliver",

@@ -140,6 +140,7 @@ impl Logic for Advance {
         self.message.next.slot = self.row.val().slot;
         self.message.next.again = self.again.val();
         self.message.next.colour = self.colour.val();
+        self.message.next.epoch = self.row.val().epoch;
 
         self.entry.next.psn = self.row.val().psn;
         self.entry.next.packets = self.packets.val();

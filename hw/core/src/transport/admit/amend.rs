@@ -19,7 +19,8 @@ block! {
     /// - **Backpressure** `rewind` waits for `progress` alone, `change` for `flush` and rewinds.
     /// - **Reset** forgets what is under way.
     /// - **Limits** a rewind of a queue pair that has admitted nothing, or sends no more, is ignored. One behind the last message
-    ///   only ends or begins a rest: its index and PSN are not used. A change that both resets and stops, resets.
+    ///   only ends or begins a rest: its index and PSN are not used. A change that both resets and stops, resets. The epoch
+    ///   outlives all changes: others keep it, too, and nobody has to be told that it begins anew.
     pub struct Amend<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -81,6 +82,7 @@ impl<const QPS: usize> Logic for Amend<QPS> {
         // All may have been answered while the queue pair rested.
         self.target.next = self.row.val();
         self.target.next.held = self.rewind.payload.val().holds;
+        self.target.next.epoch = self.row.val().epoch + self.rewind.payload.val().discards;
         self.target.next.slot = self.rewind.payload.val().slot;
         self.target.next.index = self.row.val().head_index;
         self.target.next.psn = self.row.val().frontier;
@@ -101,6 +103,7 @@ impl<const QPS: usize> Logic for Amend<QPS> {
         self.write_row.next.stopped = true;
         if self.resets.val() {
             self.write_row.next = self.nothing.val();
+            self.write_row.next.epoch = self.row.val().epoch;
         }
         if self.rewinding.q.val() {
             self.qpn.next = self.rewind.payload.val().qpn;

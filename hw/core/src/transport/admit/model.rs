@@ -50,6 +50,8 @@ pub struct Outcome {
     pub sent: Option<(u64, SentRow)>,
     /// Entry to be stored.
     pub entry: Option<(u64, Sent)>,
+    /// Epoch to be told.
+    pub epoch: Option<(u64, u64)>,
     /// A READ or atomic waits for such.
     pub read_waits: bool,
 }
@@ -249,6 +251,7 @@ impl Model {
             slot: slot(queue.slot),
             again: queue.psn + covers <= queue.frontier,
             colour: false,
+            epoch: queue.told_epoch().into(),
         });
         outcome.alarm = Some(Alarm { qpn: work.qpn, timeout: work.timeout, ..Alarm::default() });
         queue.psn += covers;
@@ -278,6 +281,8 @@ impl Model {
             let psn = back_from(queue.frontier, u64::from(rewind.psn), 24);
             (low(u64::from(rewind.index)), psn, u64::from(rewind.skips))
         };
+        queue.epoch += u64::from(rewind.discards);
+        outcome.epoch = Some((qpn, queue.told_epoch()));
         self.blocked &= self.owner != qpn || rewind.holds;
         outcome.progress = Some(Progress {
             qpn: rewind.qpn,
@@ -295,12 +300,14 @@ impl Model {
         let qpn = u64::from(change.qpn);
         let queue = self.queues.entry(qpn).or_default();
         if change.resets {
-            *queue = Queue::default();
+            *queue = Queue { epoch: queue.epoch, ..Queue::default() };
+            outcome.epoch = Some((qpn, queue.told_epoch()));
             outcome.sent = Some((qpn, SentRow::default()));
             self.blocked &= self.owner != qpn;
             self.follows &= self.owner != qpn;
         } else if change.stops && !queue.stopped {
             queue.stopped = true;
+            outcome.epoch = Some((qpn, queue.told_epoch()));
             let occasion = (Occasion::Flush as u64).into();
             outcome.nudge = Some(Nudge { occasion, qpn: change.qpn, ..Nudge::default() });
         }

@@ -260,6 +260,10 @@ impl Rig {
             let index = u64::from(read::<Bits<QPS>>(&self.bench, "sent_index"));
             self.seen.sent.push((index, read(&self.bench, "sent")));
         }
+        if self.get("epoch_write") {
+            let index = u64::from(read::<Bits<QPS>>(&self.bench, "epoch_index"));
+            self.seen.epochs.push((index, read::<Bits<4>>(&self.bench, "epoch").into()));
+        }
         if self.get("requester_write") {
             let index = u64::from(read::<Bits<QPS>>(&self.bench, "requester_index"));
             self.requesters.insert(index, read(&self.bench, "requester"));
@@ -316,6 +320,7 @@ impl Rig {
         same("alarm", &seen.alarm, &expected.alarm);
         same("row", &seen.sent, &expected.sent);
         same("entry", &seen.entries, &expected.entries);
+        same("epoch", &seen.epochs, &expected.epochs);
         same("unit of local work", &seen.local_units, &expected.local_units);
         same("unit of a message", &seen.message_units, &expected.message_units);
         assert_eq!(seen.read_waits, expected.read_waits, "READs that waited");

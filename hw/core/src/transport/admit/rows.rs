@@ -7,7 +7,7 @@ use crate::prim::reg::Reg;
 use crate::record;
 
 record! {
-    /// How far a queue pair has sent. All zero: nothing was ever admitted.
+    /// How far a queue pair has sent. All zero, the epoch apart: nothing was admitted since it began.
     pub struct CursorRow {
         /// Something was admitted; before, its first PSN is not known here.
         pub started: Bit,
@@ -37,6 +37,8 @@ record! {
         pub local_ticket: Bits<48>,
         /// The turn of the newest work on a key.
         pub key_turn: Bit,
+        /// Rewinds that discard, modulo 16, whoever had this number: what was admitted in another epoch is stale.
+        pub epoch: Bits<4>,
     }
 }
 

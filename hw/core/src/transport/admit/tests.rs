@@ -24,6 +24,8 @@ struct Met {
     blocked: usize,
     rewinds: usize,
     holds: usize,
+    /// Messages in another epoch than the first.
+    later: usize,
     fences: u64,
     drains: u64,
     /// Works on keys: binds, others, and both as flushed.
@@ -45,6 +47,7 @@ impl Met {
         self.blocked += seen.progress.iter().filter(|progress| progress.blocked).count();
         self.rewinds += seen.progress.iter().filter(|progress| progress.rewinds).count();
         self.holds += seen.progress.iter().filter(|progress| progress.rewinds && progress.blocked).count();
+        self.later += seen.message.iter().filter(|message| message.epoch.any()).count();
         for message in &seen.message {
             self.ops[message.opcode.index()] += 1;
         }
@@ -79,12 +82,13 @@ fn drive(rig: &mut Rig, met: &mut Met, seed: u64, cycles: u64) -> Seen {
 #[test]
 fn agrees_with_the_model() {
     let (mut rig, mut met) = (Rig::new(), Met::default());
-    for seed in 0..20 {
+    for seed in 0..24 {
         drive(&mut rig, &mut met, seed, 4000);
     }
     assert!(met.messages > 2000 && met.again > 200 && met.parts > 100 && met.locals > 300, "{met:?}");
     assert!(met.blocked > 100 && met.rewinds > 100 && met.read_waits > 20, "{met:?}");
     assert!(met.failures > 5 && met.flushes > 20 && met.wraps > 50, "{met:?}");
+    assert!(met.later > 200, "{met:?}");
     assert!(met.holds > 100 && met.fences > 50 && met.drains > 50, "{met:?}");
     assert!(met.keys.iter().all(|count| *count > 40), "{met:?}");
     let requests = WorkOp::Send as usize..=WorkOp::FetchAdd as usize;

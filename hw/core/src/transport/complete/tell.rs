@@ -102,6 +102,7 @@ impl Logic for Tell {
         self.rewind.next.psn = self.verdict.val().psn;
         self.rewind.next.skips = self.verdict.val().skips;
         self.rewind.next.holds = self.verdict.val().holds;
+        self.rewind.next.discards = self.kind.val().is_packet;
         self.alarm.next.qpn = self.arrival.val().qpn;
         self.alarm.next.timeout = self.arrival.val().timeout;
         self.alarm.next.rests = self.verdict.val().holds;

@@ -27,6 +27,10 @@ impl Ack {
         Syndrome::decode(self.syndrome)
     }
 
+    fn is_positive(&self) -> bool {
+        matches!(self.says(), Syndrome::Ack { .. })
+    }
+
     fn is_final(&self) -> bool {
         matches!(self.says(), Syndrome::Nak(code) if code != NakCode::PsnSequence)
     }
@@ -75,6 +79,21 @@ impl Owed {
         self.ack = self.ack.filter(Ack::is_negative).map(|ack| Ack { behind: 0, ..ack });
     }
 
+    /// Is this a peer that goes back? It asks from behind the first packet of the READ at the head, which has gone, and not
+    /// from behind the next; a copy that the wire made of an earlier request begins where that began.
+    fn is_gone_back(&self, task: &Task) -> bool {
+        let ahead = |head: &Task| u64::from(task.psn).wrapping_sub(head.psn.into()) & 0xff_ffff;
+        let begins_within = |(head, _): &Read| (1..=self.packets).contains(&ahead(head));
+        !is_value(task) && !task.fresh && !self.stopped && self.reads.front().is_some_and(begins_within)
+    }
+
+    /// Makes place for one that goes back, which asks for all behind again; a refusal, or a gap, goes behind it.
+    fn go_back(&mut self) {
+        self.reads.clear();
+        (self.packets, self.over) = (0, self.taken);
+        self.ack = self.ack.filter(|ack| !ack.is_positive()).map(|ack| Ack { behind: 1, ..ack });
+    }
+
     /// Owes nothing new. What came before a final refusal is still sent, or the peer would not take the refusal for one.
     fn stop(&mut self, ends: bool) {
         if ends || !self.ack.is_some_and(|ack| ack.is_final()) {
@@ -92,6 +111,8 @@ pub struct Model {
     pub owed: Vec<Owed>,
     /// READs and atomics without room.
     pub dropped: u64,
+    /// READs that took the place of all that waited.
+    pub gone_back: u64,
     /// Notifications sent.
     pub cnps: u64,
     /// Queue pairs that failed, in order.
@@ -138,7 +159,8 @@ impl Model {
     #[must_use]
     pub fn new(log: usize) -> Self {
         let answered = vec![vec![0]; 1 << log];
-        Self { owed: vec![Owed::default(); 1 << log], dropped: 0, cnps: 0, errors: Vec::new(), answered }
+        let owed = vec![Owed::default(); 1 << log];
+        Self { owed, dropped: 0, gone_back: 0, cnps: 0, errors: Vec::new(), answered }
     }
 
     /// Tells how many are over, if that is news.
@@ -161,16 +183,21 @@ impl Model {
     pub fn task(&mut self, task: &Task, ticket: u64) {
         let owed = self.at(task.qpn);
         if is_asked(task) {
+            let is_gone_back = owed.is_gone_back(task);
+            if is_gone_back {
+                owed.go_back();
+            }
             let has_room = owed.reads.len() < 1 << READS_LOG;
             owed.taken += u64::from(task.fresh);
             if has_room && !owed.stopped {
-                owed.ack = owed.ack.filter(|ack| !(task.fresh && matches!(ack.says(), Syndrome::Ack { .. })));
+                owed.ack = owed.ack.filter(|ack| !(task.fresh && ack.is_positive()));
                 owed.reads.push_back((*task, if is_value(task) { 0 } else { ticket }));
             } else {
                 owed.over += u64::from(task.fresh);
             }
             let is_dropped = !has_room && !owed.stopped;
             self.dropped += u64::from(is_dropped);
+            self.gone_back += u64::from(is_gone_back);
             self.tell(task.qpn.index() % self.owed.len());
             return;
         }

@@ -3,20 +3,26 @@
 use rust_hdl::prelude::*;
 use stroma_abi::wire::{NakCode, Syndrome};
 
+use super::locate::Locate;
 use super::rows::{AnswerRow, ReadEntry};
 use crate::constant::number;
 use crate::host::work::QpChange;
-use crate::prim::reg::Reg;
 use crate::transport::records::{Answer, Task, TxFailure};
 
 block! {
     /// Writes down what is owed. One acknowledgement stands for all before it, so a newer one takes the place of one that
     /// waits; but a refusal ends the connection, and nothing takes its place.
     ///
+    /// A READ that came before and begins within the packets of the head that have gone, behind their first, or with the next one, is a
+    /// requester that goes back: a copy that the wire made of a request begins where that began. It asks again for everything
+    /// behind as well. So that READ takes the place of all that waits: READs, atomics, and a positive acknowledgement,
+    /// which would come before the data and look like a loss. Another acknowledgement stays, behind it.
+    ///
     /// - **Ports** `asked`, `failure`, `change`: payloads, the first of a task; `tasks`, `notices`, `fails`, `alters`: which of them
     ///   counts. `row`, `entry`: of the queue pair, steady. `changed`: its row from now on; `queues`: it joins the line; `enters`, `entered`: a READ
-    ///   or atomic comes to the tail; `drops`: it had no room; `tells`: the queue pair fails. `comes`: one that did not
-    ///   come before; `forgets`, `resets`: those that wait are given up, or never were.
+    ///   or atomic comes to the tail, which is the head of `changed` when it takes the place of all; `drops`: it had no room; `tells`: the
+    ///   queue pair fails. `comes`: one that did not come before; `forgets`, `resets`: those that wait are given up, or
+    ///   never were.
     /// - **Latency** 0 cycles, but 1 from `entry` to what a failure makes of it.
     /// - **Reset** none: nothing is kept beyond a cycle.
     pub struct Note {
@@ -39,11 +45,7 @@ block! {
         pub comes: Signal<Out, Bit>,
         pub forgets: Signal<Out, Bit>,
         pub resets: Signal<Out, Bit>,
-        /// Packets from the first of the READ at the head to the one that failed.
-        away: Reg<Bits<24>>,
-        length: Reg<Bits<32>>,
-        msn: Reg<Bits<24>>,
-        path_mtu: Reg<Bits<3>>,
+        locate: Locate,
         depth: Signal<Local, Bits<5>>,
         waiting_kind: Signal<Local, Bits<8>>,
         task_kind: Signal<Local, Bits<8>>,
@@ -53,6 +55,7 @@ block! {
         is_value: Signal<Local, Bit>,
         asks: Signal<Local, Bit>,
         reads: Signal<Local, Bit>,
+        takes_over: Signal<Local, Bit>,
         enters_now: Signal<Local, Bit>,
         notes: Signal<Local, Bit>,
         lead: Signal<Local, Bits<24>>,
@@ -60,12 +63,8 @@ block! {
         stops: Signal<Local, Bit>,
         gives_up: Signal<Local, Bit>,
         breaks: Signal<Local, Bit>,
-        bytes_before: Signal<Local, Bits<40>>,
-        is_of_head: Signal<Local, Bit>,
         wants: Signal<Local, Bit>,
         full: Constant<Bits<5>> = number(1 << super::rows::READS_LOG),
-        /// `128 << code` bytes a packet.
-        unit_log: Constant<Bits<6>> = number(7),
         kind_at: Constant<Bits<4>> = number(5),
         positive: Constant<Bits<8>> = number(Syndrome::Ack { credits: 0 }.encode() >> 5),
         refused: Constant<Bits<8>> = number(GAP >> 5),
@@ -84,16 +83,12 @@ impl Logic for Note {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "a line for each field of the row, and what changes it")]
     fn update(&mut self) {
-        dff_setup!(self, clock, away, length, msn, path_mtu);
-        self.away.d.next = self.failure.val().psn - self.entry.val().psn;
-        self.length.d.next = self.entry.val().length;
-        self.msn.d.next = self.entry.val().msn;
-        self.path_mtu.d.next = self.entry.val().path_mtu;
-        self.bytes_before.next = (bit_cast::<40, 24>(self.away.q.val()) << self.unit_log.val())
-            << bit_cast::<6, 3>(self.path_mtu.q.val());
-        self.is_of_head.next = (self.row.val().head != self.row.val().tail)
-            & (!self.away.q.val().any()
-                | (self.bytes_before.val() < bit_cast::<40, 32>(self.length.q.val())));
+        clock!(self, clock, locate);
+        self.locate.row.next = self.row.val();
+        self.locate.entry.next = self.entry.val();
+        self.locate.failed.next = self.failure.val().psn;
+        self.locate.again.next = self.asked.val().psn;
+        self.locate.path_mtu.next = self.asked.val().path_mtu;
 
         self.depth.next = self.row.val().tail - self.row.val().head;
         self.waiting_kind.next = self.row.val().syndrome >> self.kind_at.val();
@@ -109,7 +104,10 @@ impl Logic for Note {
             self.tasks.val() & (self.is_value.val() | (self.asked.val().answer == self.data.val()));
         self.comes.next = self.asks.val() & self.asked.val().fresh;
         self.reads.next = self.asks.val() & !self.row.val().stopped;
-        self.enters_now.next = self.reads.val() & (self.depth.val() != self.full.val());
+        self.takes_over.next =
+            self.reads.val() & !self.is_value.val() & !self.asked.val().fresh & self.locate.goes_back.val();
+        self.enters_now.next =
+            self.reads.val() & (self.takes_over.val() | (self.depth.val() != self.full.val()));
         self.notes.next = self.notices.val() & !self.row.val().stopped;
         // A refusal of what came later must not go first: the peer would take it for a loss of what is missing.
         self.lead.next = self.row.val().ack_psn - self.failure.val().psn;
@@ -171,13 +169,20 @@ impl Logic for Note {
             }
             // The answer to a new one says that all before it arrived.
             self.changed.next.acks = self.row.val().acks
-                & !(self.asked.val().fresh & (self.waiting_kind.val() == self.positive.val()));
+                & !((self.asked.val().fresh | self.takes_over.val())
+                    & (self.waiting_kind.val() == self.positive.val()));
+        }
+        if self.takes_over.val() {
+            self.changed.next.head = self.row.val().tail;
+            self.changed.next.due_to = self.row.val().tail;
+            self.changed.next.sent = 0.into();
+            self.changed.next.ack_after = self.row.val().tail + 1;
         }
         if self.stops.val() {
             self.changed.next.cnp_due = false;
             self.changed.next.stopped = true;
         }
-        self.forgets.next = self.gives_up.val();
+        self.forgets.next = self.gives_up.val() | self.takes_over.val();
         if self.gives_up.val() {
             self.changed.next.acks = self.is_refusal.val() & !self.change.val().ends;
             self.changed.next.ack_after = self.row.val().tail;
@@ -192,8 +197,8 @@ impl Logic for Note {
             self.changed.next.acks = true;
             self.changed.next.ack_psn = self.failure.val().psn;
             self.changed.next.ack_msn = 0.into();
-            if self.is_of_head.val() {
-                self.changed.next.ack_msn = self.msn.q.val();
+            if self.locate.is_of_head.val() {
+                self.changed.next.ack_msn = self.locate.msn.val();
             }
             self.changed.next.syndrome = self.operational.val();
         }

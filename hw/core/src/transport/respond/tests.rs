@@ -1,25 +1,30 @@
+mod again;
 mod corners;
 mod timing;
 
 use stroma_verilate::{Pause, SplitMix64};
 
-use super::model::{packets, psn};
+use super::model::{Owed, mtu, packets, psn};
 use super::rig::{QPS, Rig};
-use super::{choose, count, note, rows, serve};
+use super::{choose, count, locate, note, rows, serve};
 use crate::testing::{noise, read, stalls};
 use crate::transport::records::{Answer, Task, TxFailure};
 use crate::verilog::differential::{assert_agree, differential};
 
-/// Acknowledgements, values, and READs of all sizes around those of packets.
-fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
-    let path_mtu = 1 + rng.below(5);
-    let mtu = 128_u64 << path_mtu;
-    let length = match rng.below(5) {
+/// Bytes of a READ, around those of packets.
+fn any_length(rng: &mut SplitMix64, mtu: u64) -> u64 {
+    match rng.below(5) {
         0 => rng.below(3),
         1 => mtu * rng.below(4) + rng.below(3),
         2 => (mtu * (1 + rng.below(3))).saturating_sub(rng.below(3)),
         _ => rng.below(11 * mtu),
-    };
+    }
+}
+
+/// Acknowledgements, values, and READs of all sizes around those of packets.
+fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
+    let path_mtu = 1 + rng.below(5);
+    let length = any_length(rng, 128 << path_mtu);
     let answer = match rng.below(9) {
         0..3 => Answer::Data,
         3 => Answer::Value,
@@ -38,6 +43,22 @@ fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
     }
 }
 
+/// The task, or one that asks again for some of the READ that a queue pair is sending, or for what is next to it.
+fn or_again(rig: &mut Rig, task: &Task) -> Task {
+    let sending = |owed: &&Owed| owed.packets > 0;
+    let Some(owed) = rig.model.owed.iter().rfind(sending) else { return *task };
+    let (head, _) = owed.reads[0];
+    let begin = psn(head.psn, 0xff_ffff + rig.rng.below(owed.packets + 4));
+    let length = any_length(&mut rig.rng, mtu(&head));
+    let fresh = rig.rng.below(6) == 0;
+    let near =
+        Task { qpn: head.qpn, path_mtu: head.path_mtu, psn: begin, length: length.into(), fresh, ..*task };
+    if rig.rng.below(4) == 0 {
+        return near;
+    }
+    Task { answer: (Answer::Data as u64).into(), ticket: (rig.ticket & 0xffff).into(), ..near }
+}
+
 /// A failure of what a queue pair sends, or of something else.
 fn any_failure(rig: &mut Rig) -> TxFailure {
     let number = rig.rng.below(1 << QPS);
@@ -54,6 +75,8 @@ fn live(rig: &mut Rig, cycles: u64, often: u64) {
         if rig.rng.below(100) < often && rig.bench[rig.task].is_empty() {
             rig.ticket = rig.ticket.max(rig.done + rig.rng.below(20) - 10);
             let task = any_task(&mut rig.rng, rig.ticket);
+            let goes_back = rig.rng.below(2) == 0;
+            let task = if goes_back { or_again(rig, &task) } else { task };
             rig.send(&task);
         }
         if rig.rng.below(60) == 0 && rig.bench[rig.notice].is_empty() {
@@ -89,7 +112,7 @@ fn live(rig: &mut Rig, cycles: u64, often: u64) {
 #[test]
 fn agrees_with_the_model() {
     let mut rig = Rig::default();
-    let mut dropped = 0;
+    let (mut dropped, mut gone_back) = (0, 0);
     for seed in 0..8 {
         rig.reset(seed);
         rig.done += 0xffe0;
@@ -99,8 +122,9 @@ fn agrees_with_the_model() {
         let counts = [rig.steps.len() as u64, rig.cnps, rig.errors.len() as u64];
         assert!(counts[0] > 80 && counts[1] > 5 && counts[2] > 1, "seed {seed}: {counts:?}");
         dropped += rig.dropped;
+        gone_back += rig.model.gone_back;
     }
-    assert!(dropped > 5, "{dropped} dropped");
+    assert!(dropped > 5 && gone_back > 30, "{dropped} dropped, {gone_back} gone back");
 }
 
 #[test]
@@ -152,6 +176,12 @@ fn rust_and_verilog_agree() {
             note::Note::default,
             clock,
             [asked, failure, change, tasks, notices, fails, alters, row, entry]
+        ),
+        differential!(
+            "respond_locate",
+            locate::Locate::default,
+            clock,
+            [row, entry, failed, again, path_mtu]
         ),
         differential!(
             "respond_serve",

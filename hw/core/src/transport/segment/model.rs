@@ -38,6 +38,7 @@ pub fn segment(message: &Message, wqe: &[u8]) -> Outcome {
         slot: message.slot,
         again: message.again,
         colour: message.colour,
+        epoch: message.epoch,
         pd: message.pd,
         ..TxStep::default()
     };

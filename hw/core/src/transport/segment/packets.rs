@@ -44,12 +44,14 @@ record! {
         pub inline: Bit,
         /// Place of the message.
         pub slot: Bits<6>,
-        /// It was sent before.
+        /// It was admitted before.
         pub again: Bit,
         /// Colour it was admitted in.
         pub colour: Bit,
         /// Last packet of what was admitted.
         pub ends: Bit,
+        /// Epoch it was admitted in.
+        pub epoch: Bits<4>,
     }
 }
 
@@ -159,6 +161,7 @@ impl Logic for Packets {
         self.found.sink.payload.next.again = self.plan.payload.val().again;
         self.found.sink.payload.next.colour = self.plan.payload.val().colour;
         self.found.sink.payload.next.ends = self.ends.val();
+        self.found.sink.payload.next.epoch = self.plan.payload.val().epoch;
 
         self.at.next = self.plan.payload.val().length - self.rest.q.val();
         self.part.valid.next =

@@ -89,6 +89,7 @@ impl Logic for Pieces {
         self.found.sink.payload.next.again = self.packet.payload.val().again;
         self.found.sink.payload.next.colour = self.packet.payload.val().colour;
         self.found.sink.payload.next.frees = self.packet.payload.val().ends;
+        self.found.sink.payload.next.epoch = self.packet.payload.val().epoch;
         self.found.sink.payload.next.pd = self.packet.payload.val().pd;
         self.found.sink.payload.next.address = 0.into();
         self.found.sink.payload.next.key = 0.into();

@@ -1,3 +1,4 @@
+use stroma_abi::desc::completion_queue::MODERATION_ATTRIBUTE;
 use stroma_abi::desc::{CommandStatus, CompletionQueue, Cqe, Status, Verb};
 use stroma_verilate::Pause;
 
@@ -203,7 +204,7 @@ fn every_refusal_has_its_status_and_leaves_no_queue() {
     let mut rig = one_queue();
     let good = CompletionQueue { base: 0x1000, log: 4, page: 3, ..CompletionQueue::default() };
     let with = |base, log, page| CompletionQueue { base, log, page, ..good };
-    let create = Verb::Create as u8;
+    let (create, modify) = (Verb::Create as u8, Verb::Modify as u8);
     let cases = [
         (create, 1, good, 0, Exists, 0),
         (create, 1 << CQS, good, 0, OutOfRange, 0),
@@ -217,7 +218,11 @@ fn every_refusal_has_its_status_and_leaves_no_queue() {
         (create, 2, with(0x1000, 36, 3), 0, BadField, 8),
         (create, 2, with(0x1000, 4, 1 << PAGES), 0, BadField, 10),
         (create, 2, good, 1 << 63, BadAttribute, 0),
-        (Verb::Modify as u8, 1, good, 0, UnknownVerb, 0),
+        (modify, 1, good, 0, BadAttribute, 0),
+        (modify, 1, good, MODERATION_ATTRIBUTE << 1, BadAttribute, 0),
+        (modify, 1, good, MODERATION_ATTRIBUTE | 1 << 63, BadAttribute, 0),
+        (modify, 2, good, MODERATION_ATTRIBUTE, NoObject, 0),
+        (modify, 1 | 1 << CQS, good, MODERATION_ATTRIBUTE, NoObject, 0),
         (0, 1, good, 0, UnknownVerb, 0),
         (Verb::Query as u8, 2, good, 0, NoObject, 0),
         (Verb::Destroy as u8, 2, good, 0, NoObject, 0),
@@ -225,6 +230,7 @@ fn every_refusal_has_its_status_and_leaves_no_queue() {
         // And what is just allowed.
         (create, 2, with(u64::MAX - 4095, 7, 0), 0, Done, 0),
         (create, 3, with(0u64.wrapping_sub(1 << 25), 20, 3), 0, Done, 0),
+        (modify, 3, with(0x1800, 3, u16::MAX), MODERATION_ATTRIBUTE, Done, 0),
     ];
     for (verb, object, asked, attributes, status, field) in cases {
         let command = order(verb, object, &asked, &noise(&mut rig.rng));
@@ -236,6 +242,7 @@ fn every_refusal_has_its_status_and_leaves_no_queue() {
         assert_eq!(rig.queues.rows.contains_key(&2), status == Done, "{asked:?}");
     }
     rig.query(1);
+    rig.query(3);
 }
 
 #[test]

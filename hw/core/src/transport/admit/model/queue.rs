@@ -43,6 +43,8 @@ pub struct Queue {
     pub local_ticket: u64,
     /// Works on keys, ever.
     pub keys: u64,
+    /// Rewinds that discarded, ever, whoever had this number.
+    pub epoch: u64,
     /// What was sent, by number: its first PSN, and its entry.
     pub messages: BTreeMap<u64, (u64, Sent)>,
 }
@@ -52,6 +54,12 @@ impl Queue {
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stopped || self.halted
+    }
+
+    /// Its epoch, as it is told.
+    #[must_use]
+    pub fn told_epoch(&self) -> u64 {
+        self.epoch % 16
     }
 }
 

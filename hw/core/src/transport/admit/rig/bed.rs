@@ -46,6 +46,9 @@ block! {
         pub sent_write: Signal<Out, Bit>,
         pub sent_index: Signal<Out, Bits<QPS>>,
         pub sent: Signal<Out, SentRow>,
+        pub epoch_write: Signal<Out, Bit>,
+        pub epoch_index: Signal<Out, Bits<QPS>>,
+        pub epoch: Signal<Out, Bits<4>>,
         pub requester_write: Signal<Out, Bit>,
         pub requester_index: Signal<Out, Bits<QPS>>,
         pub requester: Signal<Out, RequesterRow>,
@@ -66,6 +69,9 @@ block! {
         wrote_sent: Reg<Bit>,
         wrote_sent_index: Reg<Bits<QPS>>,
         wrote_sent_row: Reg<SentRow>,
+        wrote_epoch: Reg<Bit>,
+        wrote_epoch_index: Reg<Bits<QPS>>,
+        wrote_epoch_value: Reg<Bits<4>>,
         wrote_requester: Reg<Bit>,
         wrote_requester_index: Reg<Bits<QPS>>,
         wrote_requester_row: Reg<RequesterRow>,
@@ -90,6 +96,7 @@ impl Logic for Bed {
             wrote_sent_index,
             wrote_sent_row
         );
+        dff_setup!(self, clock, wrote_epoch, wrote_epoch_index, wrote_epoch_value);
         dff_setup!(self, clock, wrote_requester, wrote_requester_index, wrote_requester_row);
         dff_setup!(self, clock, wrote_out, wrote_out_index, wrote_out_entry);
         self.admit.reset.next = self.reset.val();
@@ -139,6 +146,9 @@ impl Logic for Bed {
         self.wrote_sent.d.next = self.admit.sent_write.val();
         self.wrote_sent_index.d.next = self.admit.sent_index.val();
         self.wrote_sent_row.d.next = self.admit.sent.val();
+        self.wrote_epoch.d.next = self.admit.epoch_write.val();
+        self.wrote_epoch_index.d.next = self.admit.epoch_index.val();
+        self.wrote_epoch_value.d.next = self.admit.epoch.val();
         self.wrote_requester.d.next = self.admit.requester_write.val();
         self.wrote_requester_index.d.next = self.admit.requester_index.val();
         self.wrote_requester_row.d.next = self.admit.requester.val();
@@ -152,6 +162,9 @@ impl Logic for Bed {
         self.sent_write.next = self.wrote_sent.q.val();
         self.sent_index.next = self.wrote_sent_index.q.val();
         self.sent.next = self.wrote_sent_row.q.val();
+        self.epoch_write.next = self.wrote_epoch.q.val();
+        self.epoch_index.next = self.wrote_epoch_index.q.val();
+        self.epoch.next = self.wrote_epoch_value.q.val();
         self.requester_write.next = self.wrote_requester.q.val();
         self.requester_index.next = self.wrote_requester_index.q.val();
         self.requester.next = self.wrote_requester_row.q.val();

@@ -81,6 +81,7 @@ pub(in crate::transport::admit) struct Seen {
     pub(in crate::transport::admit) alarm: Vec<Alarm>,
     pub(in crate::transport::admit) sent: Vec<(u64, SentRow)>,
     pub(in crate::transport::admit) entries: Vec<(u64, Sent)>,
+    pub(in crate::transport::admit) epochs: Vec<(u64, u64)>,
     pub(in crate::transport::admit) read_waits: u64,
 }
 
@@ -100,6 +101,7 @@ impl Seen {
         self.alarm.extend(outcome.alarm);
         self.sent.extend(outcome.sent);
         self.entries.extend(outcome.entry);
+        self.epochs.extend(outcome.epoch);
         self.read_waits += u64::from(outcome.read_waits);
     }
 

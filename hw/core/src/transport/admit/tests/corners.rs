@@ -179,6 +179,34 @@ fn answers_overtake_a_cursor_that_went_back() {
 }
 
 #[test]
+fn a_rewind_that_discards_begins_an_epoch_which_outlives_the_queue_pair() {
+    let mut rig = Rig::new();
+    let epochs =
+        |seen: &Seen| seen.message.iter().map(|message| u64::from(message.epoch)).collect::<Vec<_>>();
+    assert_eq!(epochs(&job(&mut rig, [write(0)])), [0]);
+    // Time ran out: what is on its way may still arrive.
+    rewind(&mut rig, 0, 0, 0, 0);
+    assert_eq!(rig.outcome().epochs, [(QPN, 0)]);
+    for epoch in 1..=17_u64 {
+        rig.rewind(Rewind {
+            qpn: QPN.into(),
+            psn: FIRST.into(),
+            holds: epoch % 2 == 0,
+            discards: true,
+            ..Rewind::default()
+        });
+        assert_eq!(rig.outcome().epochs, [(QPN, epoch % 16)]);
+    }
+    assert_eq!(epochs(&job(&mut rig, [write(0)])), [1]);
+    rig.acknowledge(QPN, 1, 0);
+    rig.change(QPN, false, true);
+    rig.change(QPN, true, false);
+    rig.acknowledge(QPN, 0, 0);
+    assert_eq!(rig.outcome().epochs, [(QPN, 1); 2]);
+    assert_eq!(epochs(&job(&mut rig, [write(0)])), [1], "the sieve was not told otherwise");
+}
+
+#[test]
 fn a_queue_pair_that_sends_again_does_not_wait() {
     let mut rig = Rig::new();
     job(&mut rig, [write(0)]);

@@ -241,6 +241,7 @@ impl Peers {
             psn: ((psn + skips) & 0xff_ffff).into(),
             skips: skips.into(),
             holds: rng.below(4) == 0,
+            discards: rng.below(3) > 0,
         });
         None
     }

@@ -15,6 +15,7 @@ fn back(index: u64, holds: bool) -> Rewind {
         psn: ((FIRST + index) & 0xff_ffff).into(),
         skips: 0.into(),
         holds,
+        discards: holds,
     }
 }
 

@@ -6,7 +6,7 @@ use stroma_abi::desc::{Statistics, Status};
 use stroma_abi::wire::{NakCode, Opcode, Position, Syndrome, opcode};
 
 use super::{Outcome, Row, ahead, fetches, is_atomic, mtu};
-use crate::transport::records::{Alarm, Arrival, Errand, List, Rewind, Sent, SentRow};
+use crate::transport::records::{Alarm, Arrival, Errand, List, Occasion, Rewind, Sent, SentRow};
 
 /// RNR retries that never end.
 const FOR_EVER: u64 = 7;
@@ -194,6 +194,7 @@ impl<'a> Course<'a> {
             psn: row.unanswered(self.ring).into(),
             skips: row.progress.into(),
             holds,
+            discards: u64::from(self.arrival.occasion) == Occasion::Packet as u64,
         });
     }
 

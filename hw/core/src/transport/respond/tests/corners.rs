@@ -6,18 +6,18 @@ use crate::testing::read;
 use crate::transport::records::{Task, TxFailure};
 
 pub(super) const POSITIVE: u8 = Syndrome::Ack { credits: 31 }.encode();
-const GAP: u8 = Syndrome::Nak(NakCode::PsnSequence).encode();
-const ACCESS: u8 = Syndrome::Nak(NakCode::RemoteAccess).encode();
-const NOT_READY: u8 = Syndrome::RnrNak { timer: 12 }.encode();
-const OPERATIONAL: u8 = Syndrome::Nak(NakCode::RemoteOperational).encode();
+pub(super) const GAP: u8 = Syndrome::Nak(NakCode::PsnSequence).encode();
+pub(super) const ACCESS: u8 = Syndrome::Nak(NakCode::RemoteAccess).encode();
+pub(super) const NOT_READY: u8 = Syndrome::RnrNak { timer: 12 }.encode();
+pub(super) const OPERATIONAL: u8 = Syndrome::Nak(NakCode::RemoteOperational).encode();
 
-const ACK: u64 = opcode::RC_ACKNOWLEDGE.code as u64;
+pub(super) const ACK: u64 = opcode::RC_ACKNOWLEDGE.code as u64;
 const CNP: u64 = opcode::CNP.code as u64;
-const ONLY: u64 = opcode::RC_READ_RESPONSE_ONLY.code as u64;
-const FIRST: u64 = opcode::RC_READ_RESPONSE_FIRST.code as u64;
-const MIDDLE: u64 = opcode::RC_READ_RESPONSE_MIDDLE.code as u64;
-const ATOMIC: u64 = opcode::RC_ATOMIC_ACKNOWLEDGE.code as u64;
-const LAST: u64 = opcode::RC_READ_RESPONSE_LAST.code as u64;
+pub(super) const ONLY: u64 = opcode::RC_READ_RESPONSE_ONLY.code as u64;
+pub(super) const FIRST: u64 = opcode::RC_READ_RESPONSE_FIRST.code as u64;
+pub(super) const MIDDLE: u64 = opcode::RC_READ_RESPONSE_MIDDLE.code as u64;
+pub(super) const ATOMIC: u64 = opcode::RC_ATOMIC_ACKNOWLEDGE.code as u64;
+pub(super) const LAST: u64 = opcode::RC_READ_RESPONSE_LAST.code as u64;
 
 /// Tasks are noted while nothing is sent.
 pub(super) fn noted(rig: &mut Rig, tasks: &[Task]) {
@@ -30,7 +30,7 @@ pub(super) fn noted(rig: &mut Rig, tasks: &[Task]) {
     rig.pause = false;
 }
 
-fn aeths(rig: &Rig) -> Vec<u64> {
+pub(super) fn aeths(rig: &Rig) -> Vec<u64> {
     rig.steps.iter().map(|(_, step)| step.aeth.into()).collect()
 }
 
