@@ -11,17 +11,15 @@ use stroma_tests::rig::{Completions, Queue, Rig, head, pieces, status};
 use stroma_top::Profile;
 use stroma_verilate::{Options, SplitMix64};
 
+use crate::Task;
+use crate::rate::number;
 use crate::report::{Metric, Report};
 
 const PROFILE: Profile = Profile::HundredGig;
 const PD: u16 = 1;
+const HOW_COPIES: &str = "48 copies of 64 KiB at one doorbell; first to last beat written";
 
 type Trace = Vec<(u64, Event)>;
-
-#[expect(clippy::cast_precision_loss, reason = "counts of a bench are far below 2^53")]
-pub(crate) fn number(count: u64) -> f64 {
-    count as f64
-}
 
 /// Seconds that cycles of the card take.
 pub(crate) fn seconds(cycles: u64) -> f64 {
@@ -29,14 +27,14 @@ pub(crate) fn seconds(cycles: u64) -> f64 {
 }
 
 /// All of the suite.
-pub(crate) fn measure(report: &mut Report) {
-    copies(report);
-    nops(report, 1);
-    nops(report, 32);
-    latencies(report);
-    translations(report);
-    speed(report);
-}
+pub(crate) const TASKS: &[Task] = &[
+    Task { label: "copies of 64 KiB", measure: copies },
+    Task { label: "NOPs on one queue pair", measure: |report| nops(report, 1) },
+    Task { label: "NOPs on 32 queue pairs", measure: |report| nops(report, 32) },
+    Task { label: "latency of one copy", measure: latencies },
+    Task { label: "copies from random places", measure: translations },
+    Task { label: "speed of the simulation", measure: speed },
+];
 
 /// Waits for `count` completions, all of them good.
 fn await_all(rig: &Rig, completions: &mut Completions, count: usize) {
@@ -73,9 +71,15 @@ fn copies(report: &mut Report) {
     rig.doorbell(&queue);
     await_all(&rig, &mut completions, COUNT as usize);
     let goodput = f64::from(COUNT) * f64::from(SIZE) * 8.0 / seconds(data_span(&trace(&rig))) / 1e9;
-    report.add("copy.goodput.64KiB.qp1", Metric::Goodput, goodput, PROFILE);
+    report.add("copy.goodput.64KiB.qp1", Metric::Goodput, goodput, PROFILE, HOW_COPIES);
     let limit = f64::from(Timing::ALVEO_GEN3X16.megabits) / 1000.0;
-    report.add("copy.ratio.64KiB.qp1", Metric::Ratio, goodput / limit, PROFILE);
+    report.add(
+        "copy.ratio.64KiB.qp1",
+        Metric::Ratio,
+        goodput / limit,
+        PROFILE,
+        "share of the payload that the link carries",
+    );
 }
 
 /// Cycles from the first to the last beat of write data.
@@ -114,16 +118,21 @@ fn nops(report: &mut Report, queues: u32) {
     let first = trace.iter().find(|(_, event)| matches!(event, Event::Read { .. })).expect("a fetch").0;
     let last = trace.iter().rfind(|(_, event)| matches!(event, Event::Data { .. })).expect("a completion").0;
     let rate = f64::from(queues) * f64::from(BATCH) / seconds(last - first) / 1e6;
-    report.add(&format!("nop.rate.64B.qp{queues}"), Metric::Rate, rate, PROFILE);
+    let how = format!(
+        "{BATCH} at one doorbell on each queue pair, every 16th signaled; first fetch to last completion"
+    );
+    report.add(&format!("nop.rate.64B.qp{queues}"), Metric::Rate, rate, PROFILE, &how);
 }
 
 /// Single requests on an idle card.
 fn latencies(report: &mut Report) {
     let Latency { doorbell_to_dma, data_to_cqe, push_to_dma } = Latency::measure(PROFILE);
-    for (name, cycles) in
-        [("doorbell_to_dma", doorbell_to_dma), ("data_to_cqe", data_to_cqe), ("push_to_dma", push_to_dma)]
-    {
-        report.add(&format!("card.{name}"), Metric::Cycles, number(cycles), PROFILE);
+    for (name, cycles, how) in [
+        ("doorbell_to_dma", doorbell_to_dma, "a doorbell at the pins to the fetch of its WQE"),
+        ("data_to_cqe", data_to_cqe, "the last data of a copy to its completion"),
+        ("push_to_dma", push_to_dma, "the commit of a push, its data inline, to the first write"),
+    ] {
+        report.add(&format!("card.{name}"), Metric::Cycles, number(cycles), PROFILE, how);
     }
 }
 
@@ -154,7 +163,10 @@ fn translations(report: &mut Report) {
         await_all(&rig, &mut completions, COUNT);
         let bytes = number(COUNT as u64) * 4096.0;
         let goodput = bytes * 8.0 / seconds(data_span(&trace(&rig))) / 1e9;
-        report.add(&format!("tlb.goodput.{name}.qp1"), Metric::Goodput, goodput, PROFILE);
+        let how = format!(
+            "{COUNT} copies of 4 KiB from random places of 64 MiB, pages of {name}; first to last beat written"
+        );
+        report.add(&format!("tlb.goodput.{name}.qp1"), Metric::Goodput, goodput, PROFILE, &how);
     }
 }
 
@@ -176,7 +188,8 @@ fn speed(report: &mut Report) {
         number(rig.world(|world| world.now()) - cycles) / clock.elapsed().as_secs_f64()
     };
     let (ticking, skipping) = (run(false), run(true));
-    report.add("sim.speed.ticking", Metric::Speed, ticking, PROFILE);
-    report.add("sim.speed.skipping", Metric::Speed, skipping, PROFILE);
-    report.add("sim.speedup.skipping", Metric::Ratio, skipping / ticking, PROFILE);
+    let how = "one card, 24 NOPs with 1000 cycles between them";
+    report.add("sim.speed.ticking", Metric::Speed, ticking, PROFILE, how);
+    report.add("sim.speed.skipping", Metric::Speed, skipping, PROFILE, how);
+    report.add("sim.speedup.skipping", Metric::SpeedRatio, skipping / ticking, PROFILE, how);
 }

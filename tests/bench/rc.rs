@@ -5,7 +5,9 @@ use stroma_tests::pair::{End, Pair};
 use stroma_top::Profile;
 use stroma_verbs::{Batch, QueuePair, QueuePairBuilder, QueuePairKind, Sge, Status};
 
-use crate::host::{number, seconds};
+use crate::Task;
+use crate::host::seconds;
+use crate::rate::number;
 use crate::report::{Metric, Report};
 
 const PROFILE: Profile = Profile::HundredGig;
@@ -62,8 +64,18 @@ const OPERATIONS: [Operation; 7] = [
 ];
 
 /// All of the suite.
-pub(crate) fn measure(report: &mut Report) {
+pub(crate) const TASKS: &[Task] = &[
+    Task { label: "every operation on one queue pair", measure: operations },
+    Task { label: "eight queue pairs add to one word", measure: hot_word },
+    Task { label: "eight queue pairs send to one queue", measure: shared },
+];
+
+/// How a rate is measured here: all of a run counts, its start and its end as well.
+const HOW_RATE: &str = "payload in memory; 1000 at one doorbell on each queue pair, every 16th signaled; first doorbell to last completion";
+
+fn operations(report: &mut Report) {
     for operation in &OPERATIONS {
+        report.progress.doing(operation.name);
         latency(report, operation);
         let pair = pair();
         let connections = [connect(&pair, |builder| builder.receive_entries(COUNT))];
@@ -72,10 +84,9 @@ pub(crate) fn measure(report: &mut Report) {
             receive(receiver, &pair.ends[1], COUNT);
         }
         let rate = rate(&pair, &connections, operation, |index| index * SIZE);
-        report.add(&format!("{}.rate.{}.qp1", operation.name, bytes(operation)), Metric::Rate, rate, PROFILE);
+        let name = format!("rc.{}.rate.{}.qp1", operation.name, bytes(operation));
+        report.add(&name, Metric::Rate, rate, PROFILE, HOW_RATE);
     }
-    hot_word(report);
-    shared(report);
 }
 
 fn operation(name: &str) -> &'static Operation {
@@ -128,8 +139,8 @@ fn latency(report: &mut Report, operation: &Operation) {
         cycles = pair.now() - posted;
     }
     let microseconds = seconds(cycles) * 1e6;
-    let name = format!("{}.latency.{}.qp1", operation.name, bytes(operation));
-    report.add(&name, Metric::Latency, microseconds, PROFILE);
+    let name = format!("rc.{}.latency.{}.qp1", operation.name, bytes(operation));
+    report.add(&name, Metric::Latency, microseconds, PROFILE, "doorbell to completion in memory; idle cards");
 }
 
 /// Millions of requests a second, from the first doorbell to the last completion, all queue pairs at once; every 16th is signaled.
@@ -169,7 +180,7 @@ fn hot_word(report: &mut Report) {
     let [_, far] = &pair.ends;
     let sum = u64::from_le_bytes(far.bytes(4096, 8).try_into().expect("eight bytes"));
     assert_eq!(sum, (8 * COUNT) as u64, "every addition counted");
-    report.add("fetch_add.rate.8B.hot.qp8", Metric::Rate, rate, PROFILE);
+    report.add("rc.fetch_add.rate.8B.hot.qp8", Metric::Rate, rate, PROFILE, HOW_RATE);
 }
 
 /// Eight queue pairs send to one shared receive queue.
@@ -182,5 +193,5 @@ fn shared(report: &mut Report) {
     let share = |builder: QueuePairBuilder| builder.shared_receive_queue(&queue);
     let connections: Vec<_> = (0..8).map(|_| connect(&pair, share)).collect();
     let rate = rate(&pair, &connections, operation("send"), |index| index * SIZE);
-    report.add("send.rate.64B.srq.qp8", Metric::Rate, rate, PROFILE);
+    report.add("rc.send.rate.64B.srq.qp8", Metric::Rate, rate, PROFILE, HOW_RATE);
 }

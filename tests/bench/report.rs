@@ -1,24 +1,19 @@
 //! Figures, as people and as programs read them.
 
-use serde::Serialize;
+pub(crate) mod anchors;
+pub(crate) mod bars;
+pub(crate) mod compare;
+pub(crate) mod document;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod plot;
+pub(crate) mod svg;
+
 use stroma_sim::host::timing::Timing;
 use stroma_top::Profile;
 
-/// One figure.
-#[derive(Serialize)]
-struct Figure {
-    name: String,
-    value: f64,
-    unit: &'static str,
-    profile: &'static str,
-    timing: &'static str,
-}
-
-/// All figures of a run.
-#[derive(Default)]
-pub(crate) struct Report {
-    figures: Vec<Figure>,
-}
+use crate::progress::Progress;
+use document::{Breakdown, Curve, Document, Figure, Origin, Plot};
 
 /// What is measured; each has one unit.
 #[derive(Clone, Copy)]
@@ -35,6 +30,8 @@ pub(crate) enum Metric {
     Wall,
     /// A plain number.
     Ratio,
+    /// Of two speeds of this machine.
+    SpeedRatio,
     /// Simulated cycles a second of this machine.
     Speed,
 }
@@ -43,29 +40,71 @@ impl Metric {
     const fn unit(self) -> &'static str {
         match self {
             Self::Goodput => "Gb/s",
-            Self::Rate => "Mmsg/s",
+            Self::Rate => "M msg/s",
             Self::Cycles => "cycles",
             Self::Latency => "us",
             Self::Wall => "s",
-            Self::Ratio => "",
+            Self::Ratio | Self::SpeedRatio => "",
             Self::Speed => "cycles/s",
+        }
+    }
+
+    const fn origin(self) -> Origin {
+        match self {
+            Self::Goodput | Self::Rate | Self::Cycles | Self::Latency | Self::Ratio => Origin::Simulated,
+            Self::Wall | Self::SpeedRatio | Self::Speed => Origin::Machine,
         }
     }
 }
 
+/// All that a run has measured, and the bar that tells how far it is.
+pub(crate) struct Report {
+    pub(crate) document: Document,
+    pub(crate) progress: Progress,
+}
+
 impl Report {
-    /// Adds a figure, and prints it.
-    pub(crate) fn add(&mut self, name: &str, metric: Metric, value: f64, profile: Profile) {
-        if self.figures.is_empty() {
-            println!("{:<36} {:>14} {:<9} {:<7} timing", "figure", "value", "unit", "profile");
+    /// Nothing measured yet.
+    pub(crate) fn new(progress: Progress) -> Self {
+        let document = Document::new();
+        for conditions in &document.conditions {
+            progress.line(&conditions.line());
         }
-        let (unit, timing) = (metric.unit(), Timing::ALVEO_GEN3X16.name);
-        println!("{name:<36} {value:>14.2} {unit:<9} {:<7} {timing}", profile.name());
-        self.figures.push(Figure { name: name.to_owned(), value, unit, profile: profile.name(), timing });
+        Self { document, progress }
     }
 
-    /// All of them as a JSON list.
-    pub(crate) fn json(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(&self.figures)
+    /// Adds a figure, and prints it. `how` tells what was measured and over which time.
+    ///
+    /// # Panics
+    /// When the name is taken, or the value is no number: two figures of one name cannot be compared with anything.
+    pub(crate) fn add(&mut self, name: &str, metric: Metric, value: f64, profile: Profile, how: &str) {
+        assert!(value.is_finite(), "{name} is {value}");
+        assert!(self.document.figures.iter().all(|figure| figure.name != name), "{name} is there already");
+        if self.document.figures.is_empty() {
+            let line = format!("{:<36} {:>14} {:<9} {:<7} timing", "figure", "value", "unit", "profile");
+            self.progress.line(&line);
+        }
+        let (unit, timing) = (metric.unit(), Timing::ALVEO_GEN3X16.name);
+        self.progress.line(&format!("{name:<36} {value:>14.2} {unit:<9} {:<7} {timing}", profile.name()));
+        self.document.figures.push(Figure {
+            name: name.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            origin: metric.origin(),
+            profile: profile.name().to_owned(),
+            timing: timing.to_owned(),
+            how: how.to_owned(),
+        });
+    }
+
+    /// Adds a line to a plot.
+    pub(crate) fn curve(&mut self, plot: Plot, name: &str, points: Vec<[f64; 2]>) {
+        self.document.curves.push(Curve { plot, name: name.to_owned(), points });
+    }
+
+    /// Adds a bar of host, card and wire, in microseconds, and prints it.
+    pub(crate) fn breakdown(&mut self, name: &str, host: f64, card: f64, wire: f64) {
+        self.progress.line(&format!("{name}: host {host:.2} us, card {card:.2} us, wire {wire:.2} us"));
+        self.document.breakdowns.push(Breakdown { name: name.to_owned(), host, card, wire });
     }
 }

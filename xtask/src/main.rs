@@ -11,6 +11,7 @@ mod formal;
 mod frames;
 mod lint;
 mod linux;
+mod page;
 mod process;
 mod programs;
 mod rtl;
@@ -66,14 +67,17 @@ enum Task {
     },
     /// Measure the simulated card
     ///
-    /// Cycle counts are exact and the same on every machine; figures under `sim.` are of this machine and this run. Every
-    /// figure is printed with the profile and the timing it depends on.
-    Bench {
-        /// What to measure: host, first-light, all
-        suite: String,
-        /// Also write the figures to a file, as a list of {name, value, unit, profile, timing}
-        #[arg(long, value_name = "FILE")]
-        json: Option<std::path::PathBuf>,
+    /// Cycle counts are exact and the same on every machine; wall-clock figures are of this machine and this run. Every figure
+    /// is printed with the profile and the timing it depends on. A page with tables, plots and what others have published is
+    /// left in target/bench/report.html.
+    Bench(bench::Options),
+    /// Open the page that `bench` wrote in headless Chromium, and fail when the browser complains
+    ///
+    /// Pictures of it in light and in dark are left beside the page. Fetches a browser of 160 MB the first time, and is no part of
+    /// `ci`.
+    Page {
+        /// The page [default: target/bench/report.html]
+        file: Option<std::path::PathBuf>,
     },
     /// Send random requests of every kind over a bad wire, and compare what they leave behind
     ///
@@ -163,7 +167,8 @@ fn run(task: Task) -> Result<()> {
         Task::Setup { routine } => setup::run(routine),
         Task::Demo => demo::run(),
         Task::Test { filter } => test::run(filter),
-        Task::Bench { suite, json } => bench::run(&suite, json.as_deref()),
+        Task::Bench(options) => bench::run(&options),
+        Task::Page { file } => page::run(file),
         Task::Soak(options) => soak::run(&options),
         Task::Ci => ci::run(),
         Task::Rtl(options) => rtl::run(&options),

@@ -27,7 +27,7 @@ pub(crate) fn run(routine: Routine) -> Result<()> {
     lock.lock().context("wait for another set-up to end")?;
 
     let apt: Vec<&Apt> =
-        tools.apt.iter().filter(|entry| entry.from <= routine && !is_present(entry)).collect();
+        tools.apt.iter().filter(|entry| routine.needs(entry.from) && !is_present(entry)).collect();
     install_apt(&apt)?;
     let wheels = install_pip(&tools, routine)?;
     let unpacked = unpack::run(&tools, routine)?;
@@ -119,7 +119,7 @@ fn install_pip(tools: &Tools, routine: Routine) -> Result<usize> {
 /// What the routine needs, and what an earlier routine had installed: `demo` after `ci` removes nothing.
 fn wanted<'a>(pip: &'a [Pip], routine: Routine, installed: &str) -> Vec<&'a Pip> {
     let before: BTreeSet<&str> = installed.lines().filter_map(|line| line.split("==").next()).collect();
-    pip.iter().filter(|entry| entry.from <= routine || before.contains(entry.package.as_str())).collect()
+    pip.iter().filter(|entry| routine.needs(entry.from) || before.contains(entry.package.as_str())).collect()
 }
 
 fn first_run(entry: &Pip, folder: &Path) -> Result<()> {

