@@ -91,24 +91,29 @@ pub fn faults(seed: u64, percent: u32) -> Faults {
     }
 }
 
+/// A run that is to be made; the same one gives the same frames.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Of the cards.
+    pub profile: Profile,
+    /// Who stands at the far end.
+    pub far: Far,
+    /// Everything random comes from it.
+    pub seed: u64,
+    /// Operations of both sides together.
+    pub operations: u64,
+    /// Of a hundred frames so many meet each kind of fault, as [`faults`] says.
+    pub percent: u32,
+}
+
 /// Random operations of all kinds of both sides, over 16 queue pairs. Every operation completes once, in order, with success,
 /// every message completes one receive, and both memories are as a plain copy says. On a perfect wire receives are posted
 /// in time, so that nothing need be sent twice; on a bad one also too late.
+///
+/// What passes the card's port is recorded in a file, if one is named. A run that fails leaves it to be read.
 #[must_use]
-pub fn run(profile: Profile, far: Far, seed: u64, operations: u64, percent: u32) -> Outcome {
-    run_recorded(profile, far, seed, operations, percent, None)
-}
-
-/// The same, and records what passes the card's port in a file, if one is named. A run that fails leaves it to be read.
-#[must_use]
-pub fn run_recorded(
-    profile: Profile,
-    far: Far,
-    seed: u64,
-    operations: u64,
-    percent: u32,
-    capture: Option<&Path>,
-) -> Outcome {
+pub fn run(run: &Run, capture: Option<&Path>) -> Outcome {
+    let &Run { profile, far, seed, operations, percent } = run;
     let options = Options { seed, ..Options::default() };
     let cards = if far == Far::Card { 2 } else { 1 };
     let mut world = World::new(profile, cards, &options).unwrap_or_else(|error| panic!("{error}"));

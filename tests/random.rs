@@ -1,7 +1,7 @@
 //! Random traffic of all operations between a card and a golden endpoint, on a perfect wire and on a bad one. The same runs, more of them, are
 //! `cargo xtask soak`.
 
-use stroma_tests::faulty::{Far, Outcome, run};
+use stroma_tests::faulty::{Far, Outcome, Run, run};
 use stroma_top::Profile;
 
 /// Operations of one test; four of them a profile.
@@ -16,14 +16,14 @@ fn was_mixed(outcome: &Outcome) {
 /// The card sends nothing twice. What it receives twice is another matter: it may put off what comes behind an atomic, and the
 /// golden endpoint then asks again for what it has no answer to yet.
 fn perfect(profile: Profile, seed: u64) {
-    let outcome = run(profile, Far::Golden, seed, OPERATIONS, 0);
+    let outcome = run(&Run { profile, far: Far::Golden, seed, operations: OPERATIONS, percent: 0 }, None);
     assert_eq!((outcome.retransmitted, outcome.timeouts), (0, 0), "{profile:?}: {outcome:?}");
     was_mixed(&outcome);
 }
 
 /// With a hundredth of the frames lost, doubled, overtaken; the wire really was bad, so that recovery was needed.
 fn bad(profile: Profile, seed: u64) {
-    let outcome = run(profile, Far::Golden, seed, OPERATIONS, 1);
+    let outcome = run(&Run { profile, far: Far::Golden, seed, operations: OPERATIONS, percent: 1 }, None);
     let [there, back] = outcome.lines;
     for line in [there, back] {
         assert!(line.lost > 10 && line.duplicated > 10 && line.held > 10, "{profile:?}: {outcome:?}");
@@ -65,7 +65,8 @@ fn on_a_bad_wire_all_arrives_100g_second_seed() {
 /// A quarter of all frames is lost.
 #[test]
 fn on_the_worst_wire_all_arrives_10g() {
-    let outcome = run(Profile::TenGig, Far::Golden, 9, 100, 25);
+    let outcome =
+        run(&Run { profile: Profile::TenGig, far: Far::Golden, seed: 9, operations: 100, percent: 25 }, None);
     let [there, back] = outcome.lines;
     for line in [there, back] {
         assert!(line.lost * 5 > line.departed, "{outcome:?}");
@@ -75,14 +76,20 @@ fn on_the_worst_wire_all_arrives_10g() {
 
 #[test]
 fn two_cards_on_a_bad_wire_10g() {
-    let outcome = run(Profile::TenGig, Far::Card, 7, OPERATIONS, 1);
+    let outcome = run(
+        &Run { profile: Profile::TenGig, far: Far::Card, seed: 7, operations: OPERATIONS, percent: 1 },
+        None,
+    );
     assert!(outcome.retransmitted > 10, "{outcome:?}");
     was_mixed(&outcome);
 }
 
 #[test]
 fn two_cards_on_a_bad_wire_100g() {
-    let outcome = run(Profile::HundredGig, Far::Card, 8, OPERATIONS, 1);
+    let outcome = run(
+        &Run { profile: Profile::HundredGig, far: Far::Card, seed: 8, operations: OPERATIONS, percent: 1 },
+        None,
+    );
     assert!(outcome.retransmitted > 10, "{outcome:?}");
     was_mixed(&outcome);
 }

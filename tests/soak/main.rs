@@ -3,16 +3,17 @@
 //! Operations are cut into runs, each from a seed of its own and with cards of its own, so that they go side by side and
 //! any of them can be repeated alone.
 
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use stroma_tests::faulty::{Far, Outcome, run_recorded};
+use stroma_tests::faulty::{Far, Outcome, Run, run};
 use stroma_tests::traffic::Tally;
 use stroma_top::Profile;
 
@@ -43,51 +44,37 @@ struct Arguments {
     capture: Option<PathBuf>,
 }
 
-/// One run that is to be made.
-#[derive(Clone, Copy)]
-struct Task {
-    profile: Profile,
-    far: Far,
-    seed: u64,
-    operations: u64,
+/// Every fourth seed is for two cards, the others are for a card and a golden endpoint.
+fn runs(arguments: &Arguments) -> Vec<Run> {
+    let &Arguments { ops, seed: first, percent, profile: only, .. } = arguments;
+    let of = |profile: Profile| {
+        (0..ops.div_ceil(RUN)).map(move |index| {
+            let seed = first + index;
+            let far = if seed.is_multiple_of(4) { Far::Card } else { Far::Golden };
+            Run { profile, far, seed, operations: RUN.min(ops - index * RUN), percent }
+        })
+    };
+    Profile::ALL.into_iter().filter(|profile| only.is_none_or(|only| only == *profile)).flat_map(of).collect()
 }
 
-impl Task {
-    /// Every fourth seed is for two cards, the others are for a card and a golden endpoint.
-    fn all(arguments: &Arguments) -> Vec<Self> {
-        let runs = arguments.ops.div_ceil(RUN);
-        let of = |profile: Profile| {
-            (0..runs).map(move |index| Self {
-                profile,
-                far: if (arguments.seed + index).is_multiple_of(4) { Far::Card } else { Far::Golden },
-                seed: arguments.seed + index,
-                operations: RUN.min(arguments.ops - index * RUN),
-            })
-        };
-        let profiles =
-            Profile::ALL.into_iter().filter(|profile| arguments.profile.is_none_or(|one| one == *profile));
-        profiles.flat_map(of).collect()
-    }
+fn name(Run { profile, far, seed, operations, .. }: &Run) -> String {
+    format!("{} card against {far:?}, seed {seed}, {operations} operations", profile.name())
+}
 
-    fn name(&self) -> String {
-        let Self { profile, far, seed, operations } = self;
-        format!("{} card against {far:?}, seed {seed}, {operations} operations", profile.name())
-    }
-
-    fn run(&self, arguments: &Arguments) -> Outcome {
-        let Self { profile, far, seed, operations } = *self;
-        let file = format!("{}-{far:?}-{seed}.pcap", profile.name()).to_lowercase();
-        let capture = arguments.capture.as_ref().map(|directory| directory.join(file));
-        run_recorded(profile, far, seed, operations, arguments.percent, capture.as_deref())
-    }
+/// The file for what a run's card sends and receives.
+fn file(Run { profile, far, seed, .. }: &Run) -> String {
+    format!("{}-{far:?}-{seed}.pcap", profile.name()).to_lowercase()
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let tasks = Task::all(&arguments);
+    if let Some(folder) = &arguments.capture {
+        fs::create_dir_all(folder).with_context(|| format!("making the folder {}", folder.display()))?;
+    }
+    let runs = runs(&arguments);
     let jobs =
         arguments.jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let bar = ProgressBar::new(tasks.len() as u64).with_style(ProgressStyle::with_template(
+    let bar = ProgressBar::new(runs.len() as u64).with_style(ProgressStyle::with_template(
         "{bar:30} {pos}/{len} runs, {elapsed} of about {duration}",
     )?);
     let (next, failed, cycles) = (AtomicUsize::new(0), Mutex::new(Vec::new()), AtomicU64::new(0));
@@ -96,15 +83,16 @@ fn main() -> anyhow::Result<()> {
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
-                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match catch_unwind(AssertUnwindSafe(|| task.run(&arguments))) {
+                while let Some(made) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let capture = arguments.capture.as_ref().map(|folder| folder.join(file(made)));
+                    match catch_unwind(AssertUnwindSafe(|| run(made, capture.as_deref()))) {
                         Ok(outcome) => {
                             cycles.fetch_add(outcome.cycles, Ordering::Relaxed);
                             let mut tally = tally.lock().expect("no panic with it");
                             tally.add(&outcome.tally());
-                            bar.suspend(|| println!("{}", line(task, &outcome)));
+                            bar.suspend(|| println!("{}", line(made, &outcome)));
                         }
-                        Err(_) => failed.lock().expect("no panic with it").push(task.name()),
+                        Err(_) => failed.lock().expect("no panic with it").push(name(made)),
                     }
                     bar.inc(1);
                 }
@@ -114,12 +102,12 @@ fn main() -> anyhow::Result<()> {
     bar.finish_and_clear();
     let failed = failed.into_inner().expect("no panic with it");
     if !failed.is_empty() {
-        bail!("{} of {} runs failed: {}", failed.len(), tasks.len(), failed.join("; "));
+        bail!("{} of {} runs failed: {}", failed.len(), runs.len(), failed.join("; "));
     }
     println!(
         "{} runs, {} operations, {} million cycles, {:.0} s: 0 lost, 0 duplicated, 0 misordered completions, memories equal",
-        tasks.len(),
-        tasks.iter().map(|task| task.operations).sum::<u64>(),
+        runs.len(),
+        runs.iter().map(|run| run.operations).sum::<u64>(),
         cycles.into_inner() / 1_000_000,
         started.elapsed().as_secs_f64(),
     );
@@ -127,11 +115,11 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn line(task: &Task, outcome: &Outcome) -> String {
+fn line(made: &Run, outcome: &Outcome) -> String {
     let sum = |of: fn(&stroma_sim::link::Counters) -> u64| outcome.lines.iter().map(of).sum::<u64>();
     format!(
         "{}: {} frames, {} lost, {} doubled, {} overtaken; {} sent again, {} timeouts, {} duplicates received; {} cycles",
-        task.name(),
+        name(made),
         sum(|line| line.departed),
         sum(|line| line.lost),
         sum(|line| line.duplicated),
