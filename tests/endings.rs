@@ -77,7 +77,8 @@ fn destroyed(profile: Profile) {
         rig.arm(&completions, 0);
         ended_with.push(last.len());
     }
-    assert!(ended_with.is_sorted() && ended_with[0] < REQUESTS / 2, "{ended_with:?}");
+    // Two jobs may be under way, and are finished.
+    assert!(ended_with.is_sorted() && ended_with[0] <= REQUESTS / 2, "{ended_with:?}");
     assert_eq!(ended_with.last(), Some(&REQUESTS), "{ended_with:?}");
     assert_eq!(rig.world(|world| world.card(0).iommu().faults().len()), 0);
 }

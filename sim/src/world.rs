@@ -14,7 +14,6 @@ use stroma_top::Profile;
 use stroma_verilate::{Error, Options};
 
 use crate::Card;
-use crate::card::SKIP_MAX;
 use crate::pcap;
 use crate::peer::Peer;
 use crate::switch::Switch;
@@ -30,11 +29,14 @@ const LISTEN_CYCLES: u64 = 64;
 /// its MAC takes the beats, and a peer when its line has room; it is handed to the next station whole, when its last bit is
 /// there.
 ///
-/// Time in which all stations are quiet and hosts only wait is jumped over: the cycle count goes on as if every cycle had
-/// been evaluated, and everything happens in the same cycle as it would have. With a peer that [speaks for somebody
-/// outside](Peer::is_outside) simulated time is never faster than the wall clock, and runs are no longer alike.
+/// A station that is quiet, and whose host only waits, is left behind and jumps to the cycle in which somebody wants it; when
+/// none is wanted, time goes on at once to the next that is. Cycles count as if each had been evaluated, and everything happens
+/// in the same cycle as it would have. With a peer that [speaks for somebody outside](Peer::is_outside) simulated time is
+/// never faster than the wall clock, and runs are no longer alike.
 pub struct World {
     profile: Profile,
+    now: u64,
+    /// None of them is ahead of `now`, and whoever is behind has nothing to do until then.
     stations: Vec<Station>,
     /// With the stations on its ports.
     switch: Option<(Switch, Vec<usize>)>,
@@ -53,9 +55,10 @@ impl World {
     /// As [`Card::new`].
     pub fn new(profile: Profile, count: usize, options: &Options) -> Result<Self, Error> {
         let station = |_| Ok(Station::new(Body::Card(Box::new(Card::new(profile, options)?))));
-        let stations = (0..count).map(station).collect::<Result<_, _>>()?;
+        let stations: Vec<Station> = (0..count).map(station).collect::<Result<_, _>>()?;
         Ok(Self {
             profile,
+            now: stations.first().map_or(0, Station::now),
             stations,
             switch: None,
             is_skipping: true,
@@ -67,11 +70,10 @@ impl World {
 
     /// Adds a peer; the number of its station.
     pub fn add_peer(&mut self, peer: Box<dyn Peer>) -> usize {
-        let now = self.stations.first().map_or(0, Station::now);
         if peer.is_outside() {
             self.pace = Some(Pace::new(self.profile.clock_khz()));
         }
-        let guest = Guest::new(peer, now, self.profile.clock_khz());
+        let guest = Guest::new(peer, self.now, self.profile.clock_khz());
         self.stations.push(Station::new(Body::Guest(guest)));
         self.stations.len() - 1
     }
@@ -87,16 +89,13 @@ impl World {
         self.is_threaded = threads;
     }
 
-    /// Cycles since the cards were made, or the first peer where there is no card.
-    ///
-    /// # Panics
-    /// When there is no station: somebody has to keep the time.
+    /// Cycles since the cards were made, or the world where there is no card.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.stations.first().expect("a world has a station").now()
+        self.now
     }
 
-    /// Cycles that all stations jumped over together.
+    /// Cycles in which no station was wanted.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
@@ -114,7 +113,7 @@ impl World {
     /// # Panics
     /// When there is no card at this station.
     pub fn card(&mut self, index: usize) -> &mut Card {
-        match &mut self.stations[index].body {
+        match &mut self.present(index).body {
             Body::Card(card) => card,
             Body::Guest(_) => panic!("station {index} is no card"),
         }
@@ -125,12 +124,19 @@ impl World {
     /// # Panics
     /// When there is no such peer at this station.
     pub fn peer_mut<P: Peer>(&mut self, index: usize) -> &mut P {
-        let peer: Option<&mut dyn Any> = match &mut self.stations[index].body {
+        let peer: Option<&mut dyn Any> = match &mut self.present(index).body {
             Body::Card(_) => None,
             Body::Guest(guest) => Some(&mut *guest.peer),
         };
         let found = peer.and_then(|peer| peer.downcast_mut());
         found.unwrap_or_else(|| panic!("station {index} is no {}", std::any::type_name::<P>()))
+    }
+
+    /// A station, at the world's time.
+    fn present(&mut self, index: usize) -> &mut Station {
+        let station = &mut self.stations[index];
+        station.catch_up(self.now);
+        station
     }
 
     /// Records frames of a station's port from now on, both ways: one out with its last beat, or as a peer gives it; one in
@@ -158,12 +164,14 @@ impl World {
     /// # Panics
     /// When there is no card at this station.
     pub fn reset(&mut self, index: usize) {
-        let now = self.now();
-        self.exchange(now, now);
+        self.exchange(self.now, self.now);
+        for index in 0..self.stations.len() {
+            self.present(index);
+        }
         let card = self.card(index);
         card.reset();
-        let end = card.cycle();
-        self.stations.iter_mut().for_each(|station| station.run(end, false));
+        self.now = card.cycle();
+        self.stations.iter_mut().for_each(|station| station.run(self.now, false));
     }
 
     /// Will anything happen without somebody outside?
@@ -179,19 +187,24 @@ impl World {
 
     /// Goes on to the next cycle, or over quiet time, but not beyond `limit`.
     pub fn step(&mut self, limit: u64) {
-        let now = self.now();
+        let now = self.now;
         self.listen(now);
         self.exchange(now, now);
-        self.stations.iter_mut().for_each(Station::deliver);
-        let due = self.next_due().unwrap_or(limit).min(limit).min(now + SKIP_MAX);
-        let due = self.pace.as_mut().map_or(due, |pace| pace.admit(now, due));
-        if self.is_skipping && due > now + 1 {
-            self.skipped += due - now - 1;
-            self.stations.iter_mut().for_each(|station| station.skip_to(due));
-        } else {
-            self.stations.iter_mut().for_each(Station::step);
+        let is_skipping = self.is_skipping;
+        let wanted = |station: &&mut Station| !is_skipping || station.wanted().is_some_and(|due| due <= now);
+        let mut is_quiet = true;
+        for station in self.stations.iter_mut().filter(wanted) {
+            is_quiet = false;
+            station.catch_up(now);
+            station.deliver();
+            station.step();
+            station.collect();
         }
-        self.stations.iter_mut().for_each(Station::collect);
+        let due = if is_quiet { self.next_due().unwrap_or(limit).min(limit).max(now + 1) } else { now + 1 };
+        self.now = self.pace.as_mut().map_or(due, |pace| pace.admit(now, due));
+        if is_quiet {
+            self.skipped += self.now - now;
+        }
     }
 
     /// Has peers look outside; while the world is busy not in every cycle, for a look costs as much as a cycle does.
@@ -207,8 +220,8 @@ impl World {
 
     /// Runs for some cycles.
     pub fn run(&mut self, cycles: u64) {
-        let end = self.now() + cycles;
-        while self.now() < end {
+        let end = self.now + cycles;
+        while self.now < end {
             if self.is_threaded && self.pace.is_none() && !self.is_quiet() {
                 self.step_together(end);
             } else {
@@ -219,12 +232,12 @@ impl World {
 
     /// Does nothing happen in the next cycle?
     fn is_quiet(&self) -> bool {
-        self.is_skipping && self.next_due().is_none_or(|due| due > self.now() + 1)
+        self.is_skipping && self.next_due().is_none_or(|due| due > self.now + 1)
     }
 
     /// Goes on for as long as no station can know what another does meanwhile, each on its own thread.
     fn step_together(&mut self, limit: u64) {
-        let (now, is_skipping) = (self.now(), self.is_skipping);
+        let (now, is_skipping) = (self.now, self.is_skipping);
         let end = now.saturating_add(self.window()).min(limit);
         self.exchange(now, end - 1);
         std::thread::scope(|scope| {
@@ -232,16 +245,17 @@ impl World {
                 scope.spawn(|| station.run(end, is_skipping));
             }
         });
+        self.now = end;
     }
 
     /// Runs until `done`, for at most `cycles`; whether it came to that.
     pub fn run_until(&mut self, cycles: u64, mut done: impl FnMut(&mut Self) -> bool) -> bool {
-        let end = self.now().saturating_add(cycles);
+        let end = self.now.saturating_add(cycles);
         loop {
             if done(self) {
                 return true;
             }
-            if self.now() >= end {
+            if self.now >= end {
                 return false;
             }
             self.step(end);

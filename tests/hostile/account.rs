@@ -94,9 +94,9 @@ impl Account {
                 self.out_of_sequence += 1;
                 self.naks += u64::from(told);
             }
-            Fate::Refused { twice } => {
+            Fate::Refused => {
                 self.accepted += 1;
-                self.naks += 1 + u64::from(twice);
+                self.naks += 1;
             }
             Fate::NotReady => self.rnr_naks += 1,
             Fate::Stale => self.stale += 1,

@@ -34,9 +34,8 @@ pub(crate) enum Fate {
     Repeated { refused: bool },
     /// It is a request behind a gap, and the peer is told, unless it was before.
     Gap { told: bool },
-    /// It is refused, and its queue pair fails. A SEND that is too long for its receive and ends a key is refused for either;
-    /// both are counted, and the first is told.
-    Refused { twice: bool },
+    /// It is refused, and its queue pair fails.
+    Refused,
     /// There is no receive for it.
     NotReady,
     /// It is carried out.
@@ -157,13 +156,12 @@ impl Victim {
         if is_done && !ends_key {
             return Fate::Done;
         }
-        self.fail();
-        Fate::Refused { twice: ends_key && !is_done }
+        self.fail()
     }
 
     fn fail(&mut self) -> Fate {
         self.state = QueuePairState::Error;
-        Fate::Refused { twice: false }
+        Fate::Refused
     }
 
     fn keeps_rules(&self, frame: &Frame, op: &Opcode) -> bool {

@@ -109,7 +109,7 @@ fn kind(fate: Fate) -> usize {
         Fate::Repeated { .. } => 4,
         Fate::Gap { told: true } => 5,
         Fate::Gap { told: false } => 6,
-        Fate::Refused { .. } => 7,
+        Fate::Refused => 7,
         Fate::NotReady => 8,
         Fate::Done => 9,
         Fate::Stale => 10,

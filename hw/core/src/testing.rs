@@ -84,6 +84,7 @@ fn zoo_design<const D: usize, const K: usize>() -> Design {
         ("async_fifo", design("async_fifo", async_fifo::AsyncFifo::<Beat<D>, 4>::default)),
         ("lut_ram", design("lut_ram", ram::LutRam::<Bits<D>, RAM_LOG>::default)),
         ("block_ram", design("block_ram", ram::BlockRam::<Bits<D>, RAM_LOG>::default)),
+        ("ultra_ram", design("ultra_ram", ram::UltraRam::<Bits<D>, RAM_LOG>::default)),
         ("byte_ram", design("byte_ram", ram::ByteRam::<D, K, RAM_LOG>::default)),
         ("reverse", design("reverse", reverse::Reverse::<D>::default)),
         ("strip", design("strip", strip::Strip::<D>::default)),

@@ -2,6 +2,7 @@
 
 use crate::Card;
 use crate::capture::Capture;
+use crate::card::SKIP_MAX;
 use crate::link::pause::PauseFrame;
 use crate::link::{Flights, Line};
 use crate::pcap::{self, Direction};
@@ -93,10 +94,16 @@ impl Station {
         }
     }
 
-    /// The same, or a frame arrives here, or one from here arrives elsewhere.
+    /// The same, or a frame arrives here.
+    pub(super) fn wanted(&self) -> Option<u64> {
+        let arrival = self.end.as_ref().and_then(|end| end.inbox.next_due());
+        self.body_due().into_iter().chain(arrival).min()
+    }
+
+    /// The same, or a frame from here arrives elsewhere.
     pub(super) fn next_due(&self) -> Option<u64> {
-        let wire = self.end.iter().flat_map(|end| [end.line.next_due(), end.inbox.next_due()]);
-        wire.chain([self.body_due()]).flatten().min()
+        let departure = self.end.as_ref().and_then(|end| end.line.next_due());
+        self.wanted().into_iter().chain(departure).min()
     }
 
     /// Before a cycle: the MAC hands over what has arrived, and takes what the line has room for.
@@ -127,8 +134,14 @@ impl Station {
         }
     }
 
-    /// Jumps to a cycle before which nothing happens.
-    pub(super) fn skip_to(&mut self, cycle: u64) {
+    /// Jumps to a cycle before which nothing happens here, if it is behind.
+    pub(super) fn catch_up(&mut self, cycle: u64) {
+        while self.now() < cycle {
+            self.skip_to(cycle.min(self.now() + SKIP_MAX));
+        }
+    }
+
+    fn skip_to(&mut self, cycle: u64) {
         match &mut self.body {
             Body::Card(card) => card.skip_to(cycle),
             Body::Guest(guest) => guest.now = cycle,
@@ -149,10 +162,9 @@ impl Station {
     pub(super) fn run(&mut self, end: u64, is_skipping: bool) {
         while self.now() < end {
             self.deliver();
-            let arrival = self.end.as_ref().and_then(|wire| wire.inbox.next_due());
-            let due = self.body_due().into_iter().chain(arrival).min().unwrap_or(end).min(end);
+            let due = self.wanted().unwrap_or(end).min(end);
             if is_skipping && due > self.now() + 1 {
-                self.skip_to(due);
+                self.catch_up(due);
             } else {
                 self.step();
             }

@@ -56,7 +56,7 @@ block! {
     ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs, regions, SRQs and statistics. `runs`: a command is under way. `busy`: an access or a command is under
     ///   way, or a store to a page is not taken.
     /// - **Latency** `r` 3 cycles behind `ar`; `b` 2 cycles behind the later of `aw` and `w`, and `restart` and all registers
-    ///   with it. **Rate** a store every 2 cycles and, independently, a read every 4.
+    ///   with it; 1 cycle for a store to BAR2 whose `aw` and `w` come together, and `store` with it. **Rate** a store every 2 cycles and, independently, a read every 4.
     /// - **Backpressure** only `b`, `r` and a full `store` hold the bus up; reads never wait for stores.
     /// - **Reset** drops everything; the bus has to be reset with it. `clear` does not touch the bus: it clears event queue,
     ///   moderation and mailbox, and the owners of tables have to be reset with it.

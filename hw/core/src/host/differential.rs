@@ -1,7 +1,7 @@
 //! Doorbells and scheduler in the differential suite: their blocks mean the same in Rust and in Verilog.
 
 use super::doorbells::{self, decode, windows};
-use super::send::{self, act, choose, fetch, rows, units, verdict};
+use super::send::{self, act, choose, fetch, look, rows, units, verdict};
 use crate::verilog::differential::{Case, assert_agree, differential};
 
 fn doorbells() -> Vec<Case> {
@@ -44,18 +44,26 @@ fn scheduler() -> Vec<Case> {
             ]
         ),
         differential!(
+            "look",
+            look::Look::<23>::default,
+            [rings, row, state, doorbell, progress, start, now, pause, fetch_room, push_room]
+        ),
+        differential!(
             "rows",
             rows::Rows::<3>::default,
             clock,
-            [begins, index, looks, row, producer, bytes, now, writes, changed, scrubs]
+            [
+                begins, index, looks, rings, row, doorbell, progress, now, fetch_room, push_room, pause,
+                writes, changed, scrubs
+            ]
         ),
-        differential!("verdict", verdict::Verdict::<23>::default, [doorbell, row, gap, waiting, capacity]),
+        differential!("verdict", verdict::Verdict::default, [sight]),
         differential!(
             "act",
             act::Act::default,
             [
-                progresses, changes, kicks, rings, serves, row, state, waiting, gap, capacity, doorbell,
-                good, advances, progress, delay, resets, is_due, pause, fetch_room, push_room, is_alone, now
+                progresses, changes, kicks, rings, serves, state, sight, doorbell, good, advances, progress,
+                delay, resets, is_alone, now
             ]
         ),
         differential!(

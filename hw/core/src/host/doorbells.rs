@@ -28,14 +28,13 @@ block! {
     /// ```
     ///
     /// - **Ports** `store`: a store; `send`: send doorbells and commits; `pushed`: the units of commits with `units`, in the
-    ///   order of `send`, each on offer no later than its commit; `receive`: doorbells of receive queues, shared or not;
+    ///   order of `send`, the first on offer a cycle behind its commit, and one in each further cycle; `receive`: doorbells of receive queues, shared or not;
     ///   `cq`: doorbells of CQs; `discards`: stores are taken and forgotten; `bad`: high for a cycle for each store that
     ///   means nothing; `ready`: the windows are empty, stores are taken.
     /// - **Meaning** a doorbell has all eight bytes. A commit hands over the window's units if each of their words was stored
     ///   whole since the last commit of that window, and if there is room; otherwise it is offered with `units` 0. It
     ///   empties the window in any case. Units are copied before the next store is looked at.
-    /// - **Latency** 2 cycles from `store` to `send`, `receive` and `cq`; n more for a commit that hands over n units.
-    ///   **Rate** a store every 2 cycles, a commit of n units n + 2.
+    /// - **Latency** 2 cycles from `store` to `send`, `receive` and `cq`. **Rate** a store every 2 cycles, a commit of n units n + 2.
     /// - **Backpressure** a doorbell waits, and with it the stores behind, while 16 of its kind are untaken. A commit never
     ///   waits for `pushed`: without room for its units among 16 it hands over none.
     /// - **Reset** empties the windows, a page a cycle, with `ready` low; stores wait. Forgets what waits.
@@ -99,7 +98,6 @@ impl<const PAGES: usize, const UNITS: usize> Logic for Doorbells<PAGES, UNITS> {
         self.rings.next = self.looks.val() & self.decode.rings.val();
         self.receives.next = self.looks.val() & self.decode.receives.val();
         self.completes.next = self.looks.val() & self.decode.completes.val();
-        // Room for its doorbell stays until the units are copied: nobody else uses it.
         self.commits.next = self.looks.val() & self.decode.commits.val() & self.sends.sink.ready.val();
         self.bad.next = self.looks.val()
             & self.decode.bad.val()
@@ -115,11 +113,10 @@ impl<const PAGES: usize, const UNITS: usize> Logic for Doorbells<PAGES, UNITS> {
         self.windows.units.next = self.decode.units.val();
         StreamSource::<Bits<512>>::link(&mut self.pushed, &mut self.windows.pushed);
 
-        self.sends.sink.valid.next = self.rings.val()
-            | (self.commits.val() & self.decode.fits.val() & !self.windows.takes.val())
-            | self.windows.copied.val();
+        // A commit goes ahead of its units, which follow whatever happens: there is room for them.
+        self.sends.sink.valid.next = self.rings.val() | (self.commits.val() & self.decode.fits.val());
         self.sends.sink.payload.next = self.decode.send.val();
-        if self.windows.copied.val() {
+        if self.windows.takes.val() {
             self.sends.sink.payload.next.units = bit_cast::<3, 4>(self.decode.units.val());
         }
         self.received.sink.valid.next = self.receives.val();

@@ -62,15 +62,16 @@ block! {
     /// ```text
     ///   job ─┬─ FIFO ──────────────────────┐
     ///        └─ FIFO ─ Intake ─ FIFO ───── Walk ─┬─ FIFO ─ work
-    ///   fetched ─────────┤ └── held units ──▲│   └─ units
+    ///   fetched ─────────┤ └── held units ──▲│   └─ FIFO ─ units
     ///   pushed ──────────┘                   Judge
     /// ```
     ///
-    /// A job is parsed when its last unit has arrived, because only then it is known whether all could be read. Its WQEs
-    /// give one [`Work`] each, up to the first bad one. Those behind it are left alone, as is one that goes on behind the
-    /// job's end, unless it is the first: they have to be fetched again. A job that is flushed is walked to its end. A job
-    /// that could not be read gives a single `Work` with status `General` and counts as a whole, even if it is to be
-    /// flushed. Behind its works, each job gives a `Work` with `ends`, which says how far it came.
+    /// A job that is fetched is parsed when its last unit has arrived, because only then it is known whether all could be
+    /// read; one that is pushed, when its first has, because nothing of it can fail any more. Its WQEs give one [`Work`]
+    /// each, up to the first bad one. Those behind it are left alone, as is one that goes on behind the job's end, unless it
+    /// is the first: they have to be fetched again. A job that is flushed is walked to its end. A job that could not be read
+    /// gives a single `Work` with status `General` and counts as a whole, even if it is to be flushed. Behind its works, each
+    /// job gives a `Work` with `ends`, which says how far it came; it may come before the units of the last of them.
     ///
     /// NOP, GATHER and SCATTER are for every queue pair; SEND, WRITE, READ, and atomics for reliable ones, SEND and WRITE with
     /// immediate data or without, SEND also with a key to invalidate. GATHER, SEND and WRITE of all kinds may have their
@@ -80,16 +81,17 @@ block! {
     ///
     /// - **Ports** `job`: jobs; `fetched`: the units of those that are fetched, in their order, those of one job in one or
     ///   more read commands; `pushed`: the units of those that are pushed; `work`, `units`: for each WQE its work, and for
-    ///   all but NOP and `LOCAL_INV` without a status their units; when other works wait, units may be offered before their work is;
-    ///   `busy`: something is inside.
+    ///   all but NOP and `LOCAL_INV` without a status their units; when other works wait, units may be offered before their
+    ///   work is; `busy`: something is inside.
     /// - **Work** has `index` from the WQE's place. NOP has length 0 and no entries, inline data have no entries. With a
     ///   status the other fields are as the WQE says, and zero if it could not be read. With `ends`, `index` is the one behind
     ///   the last WQE that gave a work, and `length` the bytes of all works without a status, or all ones when there are
     ///   more; other fields that WQEs have are zero.
-    /// - **Latency** 3 cycles from the last unit of a job to its first work and unit, if it is the only job.
-    ///   **Rate** a cycle for each WQE, another for each of its units that go on or one if none do, and one for each
-    ///   job; one more for a tail that goes on behind the job's end.
-    /// - **Backpressure** stalls `job` at 16 jobs inside, `fetched` and `pushed` while the job that is due takes none
+    /// - **Latency** 2 cycles from the last unit of a job that is fetched, and from the first of one that is pushed, to its
+    ///   first work and unit, if it is the only job.
+    ///   **Rate** a cycle for each unit that goes on and for each WQE of which none do; one for each job, unless its last WQE
+    ///   has more than one unit that goes on, and one for a tail that goes on behind the job's end.
+    /// - **Backpressure** stalls `job` at 16 jobs that wait, `fetched` and `pushed` while the job that is due takes none
     ///   of theirs, or 64 units are held. No combinational path from port to port.
     /// - **Reset** forgets everything; units of jobs from before must not come any more.
     /// - **Limits** a job has 1 to [`JOB_UNITS`] units and one that is pushed, 1 to 8; Parse waits for ever for the units of
@@ -106,28 +108,30 @@ block! {
         jobs: Fifo<Job, JOBS_LOG>,
         expected: Fifo<Expected, JOBS_LOG>,
         intake: Intake,
-        /// Jobs that are here as a whole, and whether they failed.
+        /// Jobs that may be looked at, and whether they failed.
         arrived: Fifo<Bit, JOBS_LOG>,
         held: LutRam<Bits<512>, HELD_LOG>,
         walk: Walk,
         works: Fifo<Work, 2>,
+        /// So that Walk does not wait for `units.ready` within a cycle.
+        sent: Fifo<Bits<512>, 1>,
     }
 }
 
 impl Logic for Parse {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, jobs, expected, intake, arrived, held, walk, works);
+        clock!(self, clock, jobs, expected, intake, arrived, held, walk, works, sent);
         self.jobs.reset.next = self.reset.val();
         self.expected.reset.next = self.reset.val();
         self.intake.reset.next = self.reset.val();
         self.arrived.reset.next = self.reset.val();
         self.walk.reset.next = self.reset.val();
         self.works.reset.next = self.reset.val();
+        self.sent.reset.next = self.reset.val();
 
-        // A job leaves `jobs` last, so the other two have room when it has.
-        self.job.ready.next = self.jobs.sink.ready.val();
-        self.jobs.sink.valid.next = self.job.valid.val();
+        self.job.ready.next = self.jobs.sink.ready.val() & self.expected.sink.ready.val();
+        self.jobs.sink.valid.next = self.job.valid.val() & self.expected.sink.ready.val();
         self.jobs.sink.payload.next = self.job.payload.val();
         self.expected.sink.valid.next = self.job.valid.val() & self.jobs.sink.ready.val();
         self.expected.sink.payload.next.units = self.job.payload.val().units;
@@ -143,12 +147,19 @@ impl Logic for Parse {
         self.held.read_address.next = bit_cast::<HELD_LOG, PLACE_BITS>(self.walk.at.val());
         self.walk.found.next = self.held.read_data.val();
         self.intake.free_from.next = self.walk.at.val();
+        self.walk.written.next = self.intake.written.val();
 
         StreamSource::<Job>::join(&mut self.jobs.source, &mut self.walk.job);
         StreamSource::<Bit>::join(&mut self.arrived.source, &mut self.walk.arrived);
         StreamSource::<Work>::join(&mut self.walk.work, &mut self.works.sink);
         StreamSource::<Work>::link(&mut self.work, &mut self.works.source);
-        StreamSource::<Bits<512>>::link(&mut self.units, &mut self.walk.units);
-        self.busy.next = self.jobs.source.valid.val() | self.walk.busy.val() | self.works.source.valid.val();
+        StreamSource::<Bits<512>>::join(&mut self.walk.units, &mut self.sent.sink);
+        StreamSource::<Bits<512>>::link(&mut self.units, &mut self.sent.source);
+        // The end of a push may have gone while units that nobody wants are on their way.
+        self.busy.next = self.jobs.source.valid.val()
+            | self.expected.source.valid.val()
+            | self.walk.busy.val()
+            | self.works.source.valid.val()
+            | self.sent.source.valid.val();
     }
 }

@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::Bits;
 
-use super::ram::{BlockRam, ByteRam, LutRam};
+use super::ram::{BlockRam, ByteRam, LutRam, UltraRam};
 use super::{
     block_fifo, fifo, fork, join, mul, packet_fifo, reg, ring, round_robin, skid, stream_ram, sync2,
 };
@@ -25,6 +25,12 @@ fn cases() -> Vec<Case> {
         differential!(
             "block_ram",
             BlockRam::<Word, 2>::default,
+            clock,
+            [write_enable, write_address, write_data, read_enable, read_address]
+        ),
+        differential!(
+            "ultra_ram",
+            UltraRam::<Word, 2>::default,
             clock,
             [write_enable, write_address, write_data, read_enable, read_address]
         ),

@@ -6,10 +6,12 @@
 mod block;
 mod byte;
 mod lut;
+mod ultra;
 
 pub use block::BlockRam;
 pub use byte::ByteRam;
 pub use lut::LutRam;
+pub use ultra::UltraRam;
 
 /// How many words one loop clears: yosys unrolls it, in time that grows with the square of its length.
 const WORDS_PER_LOOP: usize = 256;

@@ -41,8 +41,12 @@ block! {
         ways: [Way<MRS, SETS>; WAYS] = std::array::from_fn(|_| Way::default()),
         asked_region: Reg<Bits<MRS>>,
         asked_line: Reg<Bits<LINE_BITS>>,
-        /// The way the next fill of a set takes: the one filled longest ago.
+        /// The way the next fill of a set takes: the one filled longest ago. It moves on in the cycle behind a fill, so that the
+        /// RAM is read and written at places of their own; a second fill of the set in that cycle takes the same way.
         victims: LutRam<Bits<2>, SETS>,
+        was_filled: Reg<Bit>,
+        filled_set: Reg<Bits<SETS>>,
+        next_victim: Reg<Bits<2>>,
         is_forgetting: Reg<Bit>,
         /// The tags of the set `at` have been read.
         has_read: Reg<Bit>,
@@ -61,6 +65,7 @@ impl<const MRS: usize, const SETS: usize> Logic for Tlb<MRS, SETS> {
     fn update(&mut self) {
         clock!(self, clock, victims);
         dff_setup!(self, clock, asked_region, asked_line);
+        dff_setup!(self, clock, was_filled, filled_set, next_victim);
         dff_setup!(self, clock, is_forgetting, has_read, everything, leaving, at);
         // The region's number spreads small regions, which all begin with line 0.
         self.read_set.next = bit_cast::<SETS, 34>(self.line.val()) ^ bit_cast::<SETS, MRS>(self.region.val());
@@ -76,9 +81,12 @@ impl<const MRS: usize, const SETS: usize> Logic for Tlb<MRS, SETS> {
                 bit_cast::<SETS, 34>(self.fill_line.val()) ^ bit_cast::<SETS, MRS>(self.fill_region.val());
         }
         self.victims.read_address.next = self.write_set.val();
-        self.victims.write_enable.next = self.fill.val();
-        self.victims.write_address.next = self.write_set.val();
-        self.victims.write_data.next = self.victims.read_data.val() + 1;
+        self.was_filled.d.next = self.fill.val();
+        self.filled_set.d.next = self.write_set.val();
+        self.next_victim.d.next = self.victims.read_data.val() + 1;
+        self.victims.write_enable.next = self.was_filled.q.val();
+        self.victims.write_address.next = self.filled_set.q.val();
+        self.victims.write_data.next = self.next_victim.q.val();
         self.hit.next = false;
         self.data.next = self.ways[0].data.val();
         for i in 0..WAYS {

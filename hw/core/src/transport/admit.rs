@@ -8,9 +8,14 @@ pub mod intake;
 pub mod job;
 pub mod judge;
 pub mod keyed;
+pub mod kind;
+pub mod leads;
 pub mod measure;
 pub mod model;
 pub mod nudges;
+pub mod onward;
+pub mod pace;
+pub mod remain;
 #[cfg(test)]
 mod rig;
 pub mod route;
@@ -23,7 +28,7 @@ use rust_hdl::prelude::*;
 
 use amend::Amend;
 use desk::Desk;
-use intake::{Intake, Opening};
+use intake::Intake;
 use nudges::Nudges;
 use route::{Order, Route};
 use rows::{CursorRow, Rows};
@@ -36,7 +41,7 @@ use crate::prim::fifo::Fifo;
 use crate::stream::{StreamSink, StreamSource};
 
 block! {
-    /// Admits the work of `2^QPS` queue pairs, one at a time.
+    /// Admits the work of `2^QPS` queue pairs, one behind the other.
     ///
     /// ```text
     ///   work ──┐        ┌──── Amend ◀─ rewind, change
@@ -47,8 +52,9 @@ block! {
     /// ```
     ///
     /// For each queue pair a cursor says what is sent next. A work with another index than the cursor's is passed over in
-    /// silence: it was fetched before the queue pair began to send again, or stands behind one that waits. Requests become
-    /// messages and are remembered in the ring of [`Sent`]; long ones in parts. Work on keys goes to
+    /// silence: it was fetched before the queue pair began to send again, or stands behind one that waits, in the same job or
+    /// in one that was begun before that was known. The end of such a job names the cursor, and is `blocked` only if the queue
+    /// pair rests. Requests become messages and are remembered in the ring of [`Sent`]; long ones in parts. Work on keys goes to
     /// [`Keys`](super::keys::Keys). Everything else goes to the mover, and so does all work of a queue pair that was stopped or
     /// whose last message or work on a key failed, as flushed. A READ or atomic where none may be in flight is refused.
     /// Local work goes when nothing is unacknowledged, a request when the last local work has ended; one with a fence, when
@@ -65,17 +71,18 @@ block! {
     ///   counts, `blocked` if it `holds`; `rewind`, `change`: news of queue pairs; `nudge`: a failure, or a flush for each
     ///   queue pair that stops; `alarm`: one with each message. `sent_*`, `out_write*`, `out_entry`: rows to be stored, before their message is
     ///   offered; `out_enable`, `out_index`, `out_found` and `acked_enable`, `acked_index`, `acked`: rows to be read, there a
-    ///   cycle later and held, as is `keyed` with `acked`. `ended`: works of `local` that the mover is done with since reset, the
+    ///   cycle later, `out_found` until the next, as is `keyed` with `acked`. `ended`: works of `local` that the mover is done with since reset, the
     ///   ends of jobs included. `reads_waiting`: a READ or atomic has to wait for such. `epoch_write`, `epoch_index`,
     ///   `epoch`: the epoch of a queue pair, with each rewind or change, at least 3 cycles before a message of it. `requester_*`:
     ///   what changes of a queue pair, to be shown. `ready`: the rows are cleared; `busy`: something is inside.
-    /// - **Latency** 6 cycles from a work to its message or local work, and to their first unit, 5 to its `key`; 2 from a rewind to its
-    ///   progress. **Rate** a work takes 4 cycles, or one for each of its units if there are more; a rewind or change
-    ///   takes 2.
+    /// - **Latency** 4 cycles from a work to its message or local work, and to their first unit, 3 to its `key`; 2 from a rewind to its
+    ///   progress. **Rate** a work or the end of a job takes 2 cycles, or one for each of its units if there are more. It takes 3 when it goes
+    ///   to the mover or to a key; and when the next is of the same queue pair, and it leaves the cursor on a message that was begun before, or leaves
+    ///   one message alone unanswered. A rewind or change takes 2, when the works under way are over, which takes 4 at most.
     /// - **Backpressure** a work begins only when every output has room, so neither rewind nor change waits for them: a
-    ///   rewind waits for a work under way and for `progress`. Work on a key without room at `key` goes not, and its job comes again; so
-    ///   room must stay there until it is taken. No combinational path from port to port, but `out_index`
-    ///   follows `acked`.
+    ///   rewind waits for works under way and for `progress`, and no work begins before it. Work on a key without room at `key` goes not, and its job comes again; so
+    ///   room must stay there until it is taken. No combinational path from port to port, but `out_index` and
+    ///   `out_enable` follow `acked`, and `acked_index` follows `work`, which must come from a register or FIFO.
     /// - **Reset** forgets everything, and clears the rows here and [`SentRow`]s, one a cycle; `ready` is low meanwhile. All epochs
     ///   are 0 then, and nobody is told.
     ///   `AckedRow` and `KeyedRow` must be zero then, and before a queue pair that was reset has work again.
@@ -133,6 +140,8 @@ block! {
         alarms: Fifo<Alarm, 2>,
         reports: Fifo<Progress, 2>,
         nudges: Nudges<QPS>,
+        next_qpn: Signal<Local, Bits<QPS>>,
+        taken_qpn: Signal<Local, Bits<QPS>>,
         qpn: Signal<Local, Bits<QPS>>,
         changed_at: Signal<Local, Bits<QPS>>,
         changed: Signal<Local, CursorRow>,
@@ -159,20 +168,31 @@ impl<const QPS: usize, const OUT: usize> Logic for Admit<QPS, OUT> {
 
         StreamSink::<Work>::link(&mut self.work, &mut self.intake.work);
         StreamSink::<Bits<512>>::link(&mut self.units, &mut self.intake.units);
-        StreamSource::<Work>::join(&mut self.intake.shown, &mut self.desk.work);
-        StreamSource::<Opening>::join(&mut self.intake.opening, &mut self.desk.opening);
+        self.desk.coming.next = self.intake.coming.val();
+        self.desk.work.next = self.intake.work_shown.val();
+        self.desk.opening.next = self.intake.opening.val();
+        self.intake.takes.next = self.desk.takes.val();
         StreamSource::<Bits<512>>::join(&mut self.intake.held, &mut self.route.units);
         StreamSink::<Rewind>::link(&mut self.rewind, &mut self.amend.rewind);
         StreamSink::<QpChange>::link(&mut self.change, &mut self.amend.change);
 
-        // Amendments go first; nobody begins while another is under way, so the row read is the newest.
+        // Amendments go first, when no work is under way; rows are looked at in every cycle, so the one found is the newest.
         self.is_open.next = !self.rows.scrubbing.val();
         self.ready.next = self.is_open.val();
         self.amend.free.next = self.is_open.val() & self.desk.idle.val();
-        self.desk.free.next = self.is_open.val() & !self.amend.busy.val() & !self.amend.begins.val();
-        self.qpn.next = bit_cast::<QPS, 24>(self.intake.shown.payload.val().qpn);
-        self.rows.look.next = self.amend.begins.val() | self.desk.begins.val();
-        self.rows.look_index.next = self.qpn.val();
+        self.desk.free.next = self.is_open.val() & !self.amend.busy.val() & !self.amend.wants.val();
+        self.desk.room.next = (self.locals.level.val() < 2)
+            & (self.messages.level.val() < 2)
+            & (self.alarms.level.val() < 2)
+            & (self.reports.level.val() < 2)
+            & self.route.room.val()
+            & self.nudges.room.val();
+        self.next_qpn.next = bit_cast::<QPS, 24>(self.intake.coming_qpn.val());
+        self.taken_qpn.next = bit_cast::<QPS, 24>(self.intake.work_shown.val().qpn);
+        self.qpn.next = bit_cast::<QPS, 24>(self.desk.qpn.val());
+        self.desk.same.next = self.next_qpn.val() == self.qpn.val();
+        self.rows.look.next = true;
+        self.rows.look_index.next = self.next_qpn.val();
         if self.amend.begins.val() {
             self.rows.look_index.next = self.amend.index.val();
         }
@@ -202,12 +222,12 @@ impl<const QPS: usize, const OUT: usize> Logic for Admit<QPS, OUT> {
         self.desk.forgotten.next = self.amend.forgotten.val();
         self.desk.changed.next = self.amend.qpn.val();
 
-        self.acked_enable.next = self.desk.idle.val();
-        self.acked_index.next = self.qpn.val();
+        self.acked_enable.next = true;
+        self.acked_index.next = self.next_qpn.val();
         self.desk.acked.next = self.acked.val();
         self.desk.keyed.next = self.keyed.val();
-        self.out_enable.next = self.desk.out_enable.val();
-        self.out_index.next = (bit_cast::<OUT, QPS>(self.qpn.val()) << 5)
+        self.out_enable.next = self.desk.takes.val();
+        self.out_index.next = (bit_cast::<OUT, QPS>(self.taken_qpn.val()) << 5)
             | bit_cast::<OUT, 5>(bit_cast::<5, 6>(self.desk.out_slot.val()));
         self.desk.out_found.next = self.out_found.val();
         self.out_write.next = self.desk.records.val();

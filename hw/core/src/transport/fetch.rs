@@ -12,6 +12,7 @@ pub mod store;
 #[cfg(test)]
 mod tests;
 pub mod turns;
+pub mod whole;
 
 use rust_hdl::prelude::*;
 
@@ -54,15 +55,16 @@ block! {
     ///   packet too. Of `inline` without `payload_len` nothing comes.
     /// - **Failures** refused: `LocalProtection`, or `General` if a page list could not be read, and the cause as vendor code;
     ///   failed read: `General` and 0. The first of a packet counts. Its other bytes are read all the same, and thrown away.
-    /// - **Latency** from a step to `xlat` 2 cycles, 3 if the other side had its turn; `answer` to `read` 2; `read_data`'s last beat to
-    ///   `packet` 2, to `payload` 6; a packet without payload 3 or 4.
+    /// - **Latency** from a step to `xlat` 1 cycle; `answer` to `read` 2; to `packet` 2 from the last step without payload, and 1 from the last
+    ///   beat of a payload. Inline data are taken 1 cycle behind their step, or later. To `payload` 3 from the last beat, if it is the only
+    ///   one, otherwise 4; 1 more if it leaves bytes for another beat. Behind other payloads it comes without a gap.
     ///   **Rate** 1 beat of payload per cycle, without a gap between packets, if reads come as fast; a step, a piece, and a
     ///   packet 1 cycle each.
     /// - **Backpressure** 16 questions, 32 parts (reads among them), 32 packets and `2^LOG` beats of payload are inside at most; then
-    ///   steps wait. `answer` is always taken. A `packet` or `failed` that is not taken stalls all behind it. No combinational
-    ///   path from port to port.
+    ///   steps wait. `answer` is always taken. A `packet` or `failed` that is not taken stalls all behind it. `ready` of `requests`
+    ///   and `responses` follows the other's `valid` combinationally; no other path runs from port to port.
     /// - **Reset** forgets all; the MMU and the read engine have to be reset with it.
-    /// - **Limits** `D` is 64 or 512; `2^LOG` beats hold 4 KiB and one beat more, otherwise building panics. The bytes of a
+    /// - **Limits** `D` is 64 or 512; `2^LOG` beats hold 4 KiB and eight beats more, otherwise building panics. The bytes of a
     ///   packet's steps are `payload_len` in all, at most 4096: whoever makes the steps sees to it, and nobody here counts.
     pub struct Fetch<const D: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
@@ -103,6 +105,8 @@ impl<const D: usize, const LOG: usize> Logic for Fetch<D, LOG> {
         StreamSink::<TxStep>::link(&mut self.requests, &mut self.turns.requests);
         StreamSink::<TxStep>::link(&mut self.responses, &mut self.turns.responses);
         StreamSource::<TxStep>::join(&mut self.turns.source, &mut self.ask.steps);
+        self.ask.has_bytes.next = self.turns.has_bytes.val();
+        self.ask.has_payload.next = self.turns.has_payload.val();
         StreamSource::<XlatRequest>::link(&mut self.xlat, &mut self.ask.xlat);
         StreamSource::<Waiting>::join(&mut self.ask.waiting, &mut self.resolve.waiting);
         StreamSink::<XlatResponse>::link(&mut self.answer, &mut self.resolve.answer);

@@ -14,10 +14,16 @@ use describe::Describe;
 use judge::{Judge, Judgement};
 
 use super::records::{Arrival, Nudge, Order, PeerRow};
+use crate::constant::number;
 use crate::head::Head;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
+
+/// log2 of the requests that wait, and of the answers.
+const ARRIVALS_LOG: usize = 2;
+/// log2 of the orders that wait.
+const ORDERS_LOG: usize = 4;
 
 block! {
     /// Reads the row of the queue pair that a packet or a nudge names, and passes on what is for this card.
@@ -28,6 +34,9 @@ block! {
     ///                          ├─ FIFO ─ order
     ///                          └─ FIFO ─ notice
     /// ```
+    ///
+    /// Cycle 0 chooses and reads the row. In cycle 1 the row is there: the packet is judged and described, and moves. In cycle 2
+    /// what was described is handed out, while the next is chosen.
     ///
     /// A packet is for this card when its frame is for the port or for a group of stations, when its queue pair exists and is a
     /// reliable connection, when it comes from the peer's address to the address that the queue pair has, in its partition, and
@@ -47,9 +56,11 @@ block! {
     ///   each raw frame for nobody, for each congestion notification of a peer. `busy`: something is under way or waits in a FIFO.
     /// - **Colours** `colour` is taken along in the cycle of `row_enable`; `enters`, `enters_colour`: a pulse for each entry of
     ///   `order`; `pending`: a row was read in the colour before this one, and what it was read for has not entered yet.
-    /// - **Latency** 3 cycles from `head` or `nudge` to its arrival and order. **Rate** one every 3 cycles.
+    /// - **Latency** 3 cycles from `head` or `nudge` to its arrival and order. **Rate** one every 2 cycles,
+    ///   of whatever queue pairs.
     /// - **Order** packets and nudges take turns when both wait.
-    /// - **Backpressure** 4 requests, 4 answers and 16 orders wait; with one of these full nothing begins. A ninth notice
+    /// - **Backpressure** 4 requests, 4 answers and 16 orders wait; with one of these full, what is handed out in this cycle
+    ///   counted in, nothing begins. A ninth notice
     ///   is forgotten: the peer's next marked packet gives another. `row_enable` and `row_index` follow `head`
     ///   and `nudge` combinationally, to save a cycle, as `address_index` follows `row` and `pending` `colour`.
     /// - **Reset** forgets what is under way and empties the FIFOs.
@@ -80,9 +91,9 @@ block! {
         pub busy: Signal<Out, Bit>,
         judge: Judge,
         describe: Describe,
-        requests: Fifo<Arrival, 2>,
-        responses: Fifo<Arrival, 2>,
-        orders: Fifo<Order, 4>,
+        requests: Fifo<Arrival, ARRIVALS_LOG>,
+        responses: Fifo<Arrival, ARRIVALS_LOG>,
+        orders: Fifo<Order, ORDERS_LOG>,
         notices: Fifo<Bits<24>, 3>,
         /// The row is there.
         is_looking: Reg<Bit>,
@@ -96,15 +107,20 @@ block! {
         work_colour: Reg<Bit>,
         is_paused: Reg<Bit>,
         judgement: Reg<Judgement>,
+        arrival: Reg<Arrival>,
         was_dropped: Reg<Bit>,
         was_raw_dropped: Reg<Bit>,
         was_notified: Reg<Bit>,
+        has_room: Signal<Local, Bit>,
         starts: Signal<Local, Bit>,
         picks_nudge: Signal<Local, Bit>,
         chosen: Signal<Local, Bits<24>>,
         passes: Signal<Local, Bit>,
         is_lost: Signal<Local, Bit>,
         arrives: Signal<Local, Bit>,
+        /// One more, and the FIFO is full.
+        last_arrival: Constant<Bits<16>> = number((1_u64 << ARRIVALS_LOG) - 1),
+        last_order: Constant<Bits<16>> = number((1_u64 << ORDERS_LOG) - 1),
     }
 }
 
@@ -113,20 +129,23 @@ impl Logic for Lookup {
     fn update(&mut self) {
         clock!(self, clock, requests, responses, orders, notices);
         dff_setup!(self, clock, is_looking, is_acting, is_nudge, is_nudge_due, qpn, work_colour, is_paused);
-        dff_setup!(self, clock, judgement, was_dropped, was_raw_dropped, was_notified);
+        dff_setup!(self, clock, judgement, arrival, was_dropped, was_raw_dropped, was_notified);
         self.requests.reset.next = self.reset.val();
         self.responses.reset.next = self.reset.val();
         self.orders.reset.next = self.reset.val();
         self.notices.reset.next = self.reset.val();
 
-        // Choose. Nothing begins without room for all it may give. An input moves when it has been acted on, so its
-        // payload is there all the while.
-        self.starts.next = !self.is_looking.q.val()
-            & !self.is_acting.q.val()
-            & self.requests.sink.ready.val()
+        // Choose. Nothing begins without room for all it may give, and for what the one before it gives in this cycle. An input
+        // moves when it has been looked at, so its payload is there until then.
+        self.has_room.next = self.requests.sink.ready.val()
             & self.responses.sink.ready.val()
             & self.orders.sink.ready.val()
-            & (self.head.valid.val() | self.nudge.valid.val());
+            & !(self.is_acting.q.val()
+                & ((self.requests.level.val() == self.last_arrival.val())
+                    | (self.responses.level.val() == self.last_arrival.val())
+                    | (self.orders.level.val() == self.last_order.val())));
+        self.starts.next =
+            !self.is_looking.q.val() & self.has_room.val() & (self.head.valid.val() | self.nudge.valid.val());
         self.picks_nudge.next = self.nudge.valid.val() & (!self.head.valid.val() | self.is_nudge_due.q.val());
         self.row_enable.next = self.starts.val();
         self.chosen.next = self.head.payload.val().dqpn;
@@ -159,16 +178,17 @@ impl Logic for Lookup {
         self.judge.mac.next = self.mac.val();
         self.judge.pause.next = self.is_paused.q.val();
         self.judgement.d.next = self.judge.judgement.val();
-
-        // Act.
-        self.head.ready.next = self.is_acting.q.val() & !self.is_nudge.q.val();
-        self.nudge.ready.next = self.is_acting.q.val() & self.is_nudge.q.val();
+        self.head.ready.next = self.is_looking.q.val() & !self.is_nudge.q.val();
+        self.nudge.ready.next = self.is_looking.q.val() & self.is_nudge.q.val();
         self.describe.head.next = self.head.payload.val();
         self.describe.nudge.next = self.nudge.payload.val();
         self.describe.is_nudge.next = self.is_nudge.q.val();
         self.describe.qpn.next = self.qpn.q.val();
         self.describe.row.next = self.row.val();
         self.describe.colour.next = self.work_colour.q.val();
+        self.arrival.d.next = self.describe.arrival.val();
+
+        // Act. Another is looked at in the next cycle at the earliest: until then its registers are those of this one.
         self.passes.next = self.judgement.q.val().is_request | self.judgement.q.val().is_response;
         self.is_lost.next = self.is_acting.q.val() & !self.is_nudge.q.val() & !self.passes.val();
         self.arrives.next = self.is_acting.q.val() & (self.passes.val() | self.judgement.q.val().throws);
@@ -176,24 +196,24 @@ impl Logic for Lookup {
         self.enters_colour.next = self.work_colour.q.val();
 
         self.requests.sink.valid.next = self.is_acting.q.val() & self.judgement.q.val().is_request;
-        self.requests.sink.payload.next = self.describe.arrival.val();
+        self.requests.sink.payload.next = self.arrival.q.val();
         self.responses.sink.valid.next = self.is_acting.q.val() & self.judgement.q.val().is_response;
-        self.responses.sink.payload.next = self.describe.arrival.val();
+        self.responses.sink.payload.next = self.arrival.q.val();
         self.orders.sink.valid.next = self.arrives.val();
         self.orders.sink.payload.next.is_request = self.judgement.q.val().is_request;
         self.orders.sink.payload.next.drops = self.judgement.q.val().throws;
-        self.orders.sink.payload.next.payload_len = self.describe.arrival.val().payload_len;
+        self.orders.sink.payload.next.payload_len = self.arrival.q.val().payload_len;
         self.orders.sink.payload.next.colour = self.work_colour.q.val();
         self.notices.sink.valid.next = self.is_acting.q.val() & self.judgement.q.val().is_marked;
-        self.notices.sink.payload.next = self.head.payload.val().dqpn;
+        self.notices.sink.payload.next = self.arrival.q.val().qpn;
         StreamSource::<Arrival>::link(&mut self.request, &mut self.requests.source);
         StreamSource::<Arrival>::link(&mut self.response, &mut self.responses.source);
         StreamSource::<Order>::link(&mut self.order, &mut self.orders.source);
         StreamSource::<Bits<24>>::link(&mut self.notice, &mut self.notices.source);
 
-        self.was_raw_dropped.d.next = self.is_lost.val() & self.head.payload.val().raw;
+        self.was_raw_dropped.d.next = self.is_lost.val() & self.arrival.q.val().raw;
         self.was_dropped.d.next =
-            self.is_lost.val() & !self.judgement.q.val().is_notification & !self.head.payload.val().raw;
+            self.is_lost.val() & !self.judgement.q.val().is_notification & !self.arrival.q.val().raw;
         self.was_notified.d.next = self.is_lost.val() & self.judgement.q.val().is_notification;
         self.dropped.next = self.was_dropped.q.val();
         self.raw_dropped.next = self.was_raw_dropped.q.val();

@@ -61,7 +61,8 @@ block! {
     ///   completion that does is offered; `done`: completions; `event`: the last receive of a queue pair, behind its completion.
     ///   `acked_write`, `acked_index`, `acked`: a cycle high, the row is news; `kick`: the queue pair of an arrival with news,
     ///   when the last of them is written. `leaves`, `leaves_colour`: an arrival is over. `change`: a queue pair that resets has no
-    ///   failure any more. A cycle high: `refused`, for each refusal that the peer is told; for each arrival that `is_awaited`
+    ///   failure any more. A cycle high: `refused`, for each refusal that the peer is told by this block, or of the end
+    ///   of a key; for each arrival that `is_awaited`
     ///   either `accepted`, or `overtaken` if its queue pair had failed before it. `ready`: reset is over. `busy`: something
     ///   is inside.
     /// - **Allowed** payload or value is written, in two packets if it crosses a page; then comes what the errand asks for. An

@@ -48,8 +48,8 @@ block! {
     ///   queue pair resets before. A nudge may be one too many: what it is to recall is taken later.
     /// - **SRQs** are looked at after each take: if fewer than the limit are posted by then, one event a `round` tells. A limit
     ///   that was set 256 times since the last look is in the round of before, and counts as told if that was.
-    /// - **Latency** a look that begins 3 cycles or more after a doorbell or a change moved sees it, one in a later cycle than a
-    ///   take sees that. A nudge is on offer 10 cycles after a stop has moved, an event 10 after a take, if nobody is in line.
+    /// - **Latency** a look that begins 3 cycles or more after a doorbell or a change moved sees it, one from the cycle of
+    ///   a take on sees that. A nudge is on offer 10 cycles after a stop has moved, an event 10 after a take, if nobody is in line.
     ///   **Rate** a look and a take per cycle; a doorbell every 3 cycles, on average every 4 with visits in between; a nudge
     ///   every 5 cycles, of one queue pair every 7.
     /// - **Backpressure** looks and takes are never refused. `change` before `shared_change` before three doorbells before a

@@ -2,6 +2,7 @@
 
 pub mod choose;
 pub mod count;
+pub mod line;
 pub mod locate;
 pub mod model;
 pub mod note;
@@ -17,6 +18,7 @@ use stroma_abi::desc::Status;
 
 use choose::Choose;
 use count::Count;
+use line::Line;
 use note::Note;
 use rows::{AnswerRow, Rows};
 use serve::{BURST, Serve};
@@ -24,7 +26,6 @@ use serve::{BURST, Serve};
 use super::records::{Task, TxFailure, TxStep};
 use crate::constant::number;
 use crate::host::work::{QpChange, QpError};
-use crate::prim::block_fifo::BlockFifo;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
@@ -34,12 +35,12 @@ const STEPS_LOG: usize = 3;
 const ERRORS_LOG: usize = 4;
 
 block! {
-    /// Owes answers for `2^QPS` queue pairs, and gives them when somebody takes them; one operation at a time.
+    /// Owes answers for `2^QPS` queue pairs, and gives them when somebody takes them.
     ///
     /// ```text
     ///   task, notice, failure, change ─┐            ┌ Note ──┬─ Rows ── error
     ///                                  ├─ Choose ───┤        │   │
-    ///       ┌─ line of queue pairs ────┘            └ Serve ─┴───┼── FIFO ─ step
+    ///       ┌─ Line of queue pairs ────┘            └ Serve ─┴───┼── FIFO ─ step
     ///       │                                           │        └─ Count ─ answered
     ///       └───────────────────────────────────────────┘
     /// ```
@@ -62,10 +63,13 @@ block! {
     ///   takes this colour, in the cycle of `enters`. `error`: a queue pair has failed. High for a cycle each: `cnps_sent`;
     ///   `data_dropped`: a READ or atomic had no room. `answered_write`, `answered_index`, `answered`: news of a queue pair: READs and atomics with
     ///   `fresh`, modulo 32, that are answered whole, or dropped, or given up, or whose place was taken. `ready`: the rows are scrubbed. `busy`: something is owed, and `pause` does not hold it, or something is under way or not taken.
-    /// - **Latency** from `task` to `step.valid` 8 cycles when idle, 9 for data and values. **Rate** 3 cycles a task, notice, change, and
-    ///   visit; a visit with n packets of a READ or an atomic, and a failure, 3 + n and 4. One queue pair alone sends a READ of one
-    ///   packet, or a value, in 6 cycles, and of longer ones 4 packets in 9. `answered` comes 1 cycle behind its operation.
-    /// - **Order** the five kinds of operation take turns; so each input moves within 20 cycles, whatever `step` does.
+    /// - **Latency** from `task` to `step.valid` 5 cycles when idle, 6 for data and values. **Rate** operations follow each other in a pipeline
+    ///   of three stages, one a cycle, of tasks every second one; a visit with n packets of a READ or an atomic takes 1 + n, and a failure 2. So a task and
+    ///   its answer take 2 cycles, and 3 with data of one packet, of one queue pair as of many: an operation sees what those before it did. One queue pair alone sends a READ of one
+    ///   packet, or a value, in 3 cycles, and of longer ones 4 packets in 7. A visit or a failure waits a cycle longer right behind an operation of its queue pair
+    ///   after which another READ may be at the head. `answered` comes 1 cycle behind its operation.
+    /// - **Order** the five kinds of operation take turns; so each input moves within 20 cycles, whatever `step` does. What is taken has happened for
+    ///   all that is taken later, and for the steps that enter later.
     /// - **Refusals** a NAK other than for a gap is replaced by nothing but a failure; one that says `not ready` is none of them. A queue pair that `stops`, or has a `failure`,
     ///   owes nothing but a NAK from then on, until it `resets`. The first failure gives a NAK, remote operational
     ///   error, and an `error`; those behind it nothing.
@@ -74,7 +78,7 @@ block! {
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low, and tells each; operations wait.
     /// - **Limits** `QPS` from 1 to 15, `RING` is `QPS + 4`. Queue pairs beyond the table share the rows of those below. The code
     ///   of the path MTU is 1 to 5, and the same in all tasks of a queue pair until it `resets`. The ticket of a READ is at most 32,767 ahead of `done`, those of a queue pair do not fall, and from one visit
-    ///   to the next, which are at most `20 * 2^QPS` cycles apart unless `pause` is high, fewer than 32,768 are
+    ///   to the next, which are at most `16 * 2^QPS` cycles apart unless `pause` is high, fewer than 32,768 are
     ///   done; with `QPS` up to 10 no more could be.
     pub struct Respond<const QPS: usize, const RING: usize> {
         pub clock: Signal<In, Clock>,
@@ -101,17 +105,17 @@ block! {
         note: Note,
         serve: Serve<QPS>,
         count: Count<QPS>,
-        line: BlockFifo<Bits<QPS>, QPS>,
+        line: Line<QPS>,
         steps: Fifo<TxStep, STEPS_LOG>,
         errors: Fifo<QpError, ERRORS_LOG>,
         was_cnp: Reg<Bit>,
         was_dropped: Reg<Bit>,
         is_paused: Reg<Bit>,
+        has_room: Reg<Bit>,
         visits: Signal<Local, Bit>,
         gives: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
         changed: Signal<Local, AnswerRow>,
-        queues: Signal<Local, Bit>,
         /// With no more steps than these a whole visit has room.
         room: Constant<Bits<16>> = number((1 << STEPS_LOG) - BURST),
         general: Constant<Bits<8>> = number(Status::General as u8),
@@ -120,15 +124,16 @@ block! {
 
 impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "a line for each port of six blocks")]
     fn update(&mut self) {
         clock!(self, clock, choose, rows, note, serve, count, line, steps, errors);
-        dff_setup!(self, clock, was_cnp, was_dropped, is_paused);
+        dff_setup!(self, clock, was_cnp, was_dropped, is_paused, has_room);
         self.choose.reset.next = self.reset.val();
         self.line.reset.next = self.reset.val();
         self.steps.reset.next = self.reset.val();
         self.errors.reset.next = self.reset.val();
 
-        // An input moves when its operation ends, so its payload is there all the while.
+        // An input moves when its row has been looked at: until then it stays where it is, and then what counts of it is kept.
         self.choose.asked.next = self.task.valid.val();
         self.choose.asked_qpn.next = self.task.payload.val().qpn;
         self.choose.notice.next = self.notice.valid.val();
@@ -139,20 +144,24 @@ impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
         self.choose.change_qpn.next = self.change.payload.val().qpn;
         self.choose.line.next = self.line.source.valid.val() & !self.pause.val();
         self.choose.line_qpn.next = self.line.source.payload.val();
+        self.choose.visits.next = !self.pause.val();
+        self.task.ready.next = self.choose.takes_task.val();
+        self.notice.ready.next = self.choose.takes_notice.val();
+        self.failure.ready.next = self.choose.takes_failure.val();
+        self.change.ready.next = self.choose.takes_change.val();
+        self.line.source.ready.next = self.choose.takes_line.val();
         self.visits.next = self.choose.serves.val();
         self.choose.lengthens.next =
             self.choose.fails.val() | (self.visits.val() & self.serve.lengthens.val());
         self.choose.stays.next = self.visits.val() & self.serve.stays.val();
+        self.choose.keeps.next = self.note.keeps.val();
+        self.choose.joins.next = !self.rows.row.val().queued;
         self.ends.next = self.choose.ends.val();
-        self.task.ready.next = self.ends.val() & self.choose.tasks.val();
-        self.notice.ready.next = self.ends.val() & self.choose.notices.val();
-        self.failure.ready.next = self.ends.val() & self.choose.fails.val();
-        self.change.ready.next = self.ends.val() & self.choose.alters.val();
-        self.line.source.ready.next = self.ends.val() & self.visits.val();
 
         self.note.asked.next = self.task.payload.val();
         self.note.failure.next = self.failure.payload.val();
         self.note.change.next = self.change.payload.val();
+        self.note.looks.next = self.choose.looks.val();
         self.note.tasks.next = self.choose.tasks.val();
         self.note.notices.next = self.choose.notices.val();
         self.note.fails.next = self.choose.fails.val();
@@ -166,23 +175,9 @@ impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
         self.serve.continues.next = self.choose.continues.val();
         self.serve.done.next = self.done.val();
         self.serve.colour.next = self.colour.val();
-        self.serve.room.next = self.steps.level.val() <= self.room.val();
+        self.serve.room.next = self.has_room.q.val();
 
-        self.changed.next = self.note.changed.val();
-        self.queues.next = self.note.queues.val();
-        if self.visits.val() {
-            self.changed.next = self.serve.changed.val();
-            self.queues.next = self.serve.queues.val();
-        }
-        self.rows.begins.next = self.choose.begins.val();
-        self.rows.index.next = self.choose.index.val();
-        self.rows.looks.next = self.choose.looks.val();
-        self.rows.writes.next = self.ends.val();
-        self.rows.changed.next = self.changed.val();
-        self.rows.enters.next = self.ends.val() & self.note.enters.val();
-        self.rows.entered.next = self.note.entered.val();
-        self.rows.scrubs.next = self.choose.scrubs.val();
-        self.count.begins.next = self.choose.begins.val();
+        self.count.row.next = self.rows.row.val();
         self.count.index.next = self.choose.index.val();
         self.count.ends.next = self.ends.val();
         self.count.comes.next = self.note.comes.val();
@@ -194,13 +189,39 @@ impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
         self.answered_write.next = self.count.answered_write.val();
         self.answered_index.next = self.count.answered_index.val();
         self.answered.next = self.count.answered.val();
+
+        self.changed.next = self.note.changed.val();
+        if self.visits.val() {
+            self.changed.next = self.serve.changed.val();
+        }
+        self.changed.next.came = self.count.came.val();
+        self.changed.next.over = self.count.over.val();
+        self.rows.begins.next = self.choose.begins.val();
+        self.rows.chosen.next = self.choose.chosen.val();
+        self.rows.looks.next = self.choose.looks.val();
+        self.rows.looked.next = self.choose.looked.val();
+        self.rows.follows.next = self.choose.follows.val();
+        self.rows.index.next = self.choose.index.val();
+        self.rows.moves.next = self.choose.moves.val();
+        self.rows.writes.next = self.ends.val();
+        self.rows.changed.next = self.changed.val();
+        self.rows.enters.next = self.ends.val() & self.note.enters.val();
+        self.rows.entered.next = self.note.entered.val();
+        self.rows.scrubs.next = self.choose.scrubs.val();
         // Each queue pair is in line once, so there is always a place.
-        self.line.sink.valid.next = self.ends.val() & self.queues.val();
+        self.line.sink.valid.next = self.ends.val() & self.note.queues.val() & !self.choose.direct.val();
+        if self.visits.val() {
+            self.line.sink.valid.next =
+                (self.choose.decides.val() | self.ends.val()) & self.serve.joins.val();
+        }
         self.line.sink.payload.next = self.choose.index.val();
 
         self.gives.next = self.visits.val() & self.serve.gives.val();
         self.steps.sink.valid.next = self.gives.val();
         self.steps.sink.payload.next = self.serve.step.val();
+        // As of the next cycle, but for a step that is taken in this one.
+        self.has_room.d.next = (self.steps.level.val() < self.room.val())
+            | ((self.steps.level.val() == self.room.val()) & !self.gives.val());
         self.enters.next = self.gives.val();
         StreamSource::<TxStep>::link(&mut self.step, &mut self.steps.source);
         self.errors.sink.valid.next = self.ends.val() & self.note.tells.val();

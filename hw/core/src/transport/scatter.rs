@@ -59,7 +59,7 @@ block! {
     ///   1 more for each entry before. **Rate** an errand that passes, an entry that is passed over, or a piece per cycle; 1 more
     ///   if payload ends before the list's last entry, 1 more for the rest that did not fit. A command per cycle, one list
     ///   in each, or in two where a WQE goes on at the ring's start.
-    /// - **Backpressure** 32 errands wait, and 32 units. `units` waits for room, which comes as pieces leave: of the host and
+    /// - **Backpressure** 32 errands wait, 32 units, and 2 pieces. `units` waits for room, which comes as pieces leave: of the host and
     ///   whoever takes the pieces, nothing else is waited for. No combinational path from port to port.
     /// - **Reset** forgets everything; the reader has to be reset with it.
     /// - **Limits** send queues have 8 units at least. Five units of the send queue are read, whatever the WQE has.
@@ -114,9 +114,10 @@ impl Logic for Scatter {
         StreamSink::<Unit>::link(&mut self.units, &mut self.store.units);
         StreamSource::<Plan>::join(&mut self.reads.plan, &mut self.unfold.plan);
         StreamSource::<Bit>::join(&mut self.store.verdict, &mut self.unfold.verdict);
-        self.store.at.next = self.unfold.at.val();
         self.unfold.row.next = self.store.row.val();
+        self.store.turns.next = self.unfold.turns.val();
         self.store.frees.next = self.unfold.frees.val();
+        self.store.list_units.next = self.unfold.list_units.val();
 
         StreamSource::<Errand>::join(&mut self.intake.waiting, &mut self.cut.errand);
         self.cut.mark.next = self.intake.mark.val();

@@ -4,6 +4,7 @@ pub mod codes;
 pub mod data;
 pub mod intake;
 pub mod model;
+pub mod opening;
 pub mod packets;
 pub mod pieces;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use stroma_abi::desc::wqe::UNITS_MAX;
 
 use data::{Data, Part};
 use intake::Intake;
+use opening::Plan;
 use packets::{Packet, Packets};
 use pieces::Pieces;
 use window::{Reach, Span, Window};
@@ -53,11 +55,11 @@ block! {
     ///
     /// - **Ports** `message`: what is to be sent; `units`: those of its WQE, whatever it is; `step`: see above;
     ///   `inline`: for each packet with inline data, that packet; `busy`: something is inside.
-    /// - **Latency** 5 cycles from `message` and its first unit to the first step, and 1 more for each entry that is passed
-    ///   over; 4 to a step without a piece, and to the first beat of `inline`.
-    /// - **Rate** a step per cycle. A message takes 2 cycles or more: 1 for each packet and 1 more; 1 for each entry, sent or
-    ///   not, and 1 more; 1 for each unit, whichever takes longest. Inline data take 1 for each beat, 1 for each row of
-    ///   64 bytes that is not sent, and 1 more: of 64 bytes 3, or 10 where `D` is 64.
+    /// - **Latency** 4 cycles from `message` and its first unit to the first step, and 1 more for each entry that is passed
+    ///   over; 2 to a step without a piece, 3 to the first beat of `inline`.
+    /// - **Rate** a step per cycle. A message takes 1 cycle for each packet; 1 for each entry, sent or not, and 1 more; 1 for
+    ///   each unit, whichever takes longest. Inline data take 1 for each beat and 1 for each row of 64 bytes that is not
+    ///   sent; 1 more if they end within the lower half of the WQE's last unit: 64 bytes take 2, or 9 where `D` is 64.
     /// - **Backpressure** `message` waits while 4 wait for their units, or for their packets' turn. A whole WQE is taken
     ///   before its message, if it comes first. A stalled `step` stalls all but `inline`; a stalled `inline` stalls all when
     ///   32 beats or 4 packets wait. No combinational path from port to port.
@@ -102,7 +104,7 @@ impl<const D: usize> Logic for Segment<D> {
         StreamSource::<Bits<512>>::join(&mut self.early.source, &mut self.entries.units);
         StreamSource::<Reach>::join(&mut self.intake.reach, &mut self.window.reach);
         StreamSource::<Range>::join(&mut self.entries.ranges, &mut self.window.ranges);
-        StreamSource::<Message>::join(&mut self.intake.plan, &mut self.packets.plan);
+        StreamSource::<Plan>::join(&mut self.intake.plan, &mut self.packets.plan);
         StreamSource::<Packet>::join(&mut self.packets.source, &mut self.pieces.packet);
         StreamSource::<Span>::join(&mut self.window.source, &mut self.pieces.spans);
         StreamSource::<Part>::join(&mut self.packets.part, &mut self.data.part);
@@ -114,7 +116,6 @@ impl<const D: usize> Logic for Segment<D> {
         self.busy.next = self.intake.busy.val()
             | self.early.source.valid.val()
             | self.window.busy.val()
-            | self.packets.busy.val()
             | self.pieces.busy.val()
             | self.data.busy.val();
     }

@@ -36,11 +36,14 @@ use crate::prim::reg::Reg;
 use crate::state::command::{KeyVerb, KeyWork};
 use crate::stream::{StreamSink, StreamSource};
 
+/// log2 of the errands that wait.
+const ERRANDS_LOG: usize = 2;
+
 block! {
-    /// Judges the requests of the peers of `2^QPS` queue pairs, one at a time.
+    /// Judges the requests of the peers of `2^QPS` queue pairs, each with all that the one before has changed.
     ///
     /// ```text
-    ///   arrival ─┬─ rows ───────────────┬─ Classify, Fitting, Measure ─▮─ Judge ─┬─ FIFO ─ errand
+    ///   arrival ─▮─ rows ───────────────┬─ Classify, Fitting, Measure ─▮─ Judge ─┬─ FIFO ─ errand
     ///   change ──┘                      │                                        ├─ rows
     ///   look, counts ─ stock, answered, finished                                 └─ take, part
     /// ```
@@ -75,15 +78,19 @@ block! {
     ///
     /// - **Ports** `arrival`: requests that are for this card, recalls, and ends of keys; `part`: keys to be ended, in the cycle of `take`; `change`: a queue pair that resets is forgotten.
     ///   `look_*`: which receives are asked for, an SRQ's or the queue pair's own; `stock`: what there is of them, from the
-    ///   cycle behind the look to the next; `take`: high for a cycle, one of the last look is taken, and no later look finds it.
+    ///   cycle behind the look to the next; `take`: high for a cycle, one of the look before is taken, and no look from this
+    ///   cycle on finds it.
     ///   `counts_*`: whose counts are asked for; `answered`, `finished`: READs and atomics of the peer that were answered or
     ///   dropped, and atomics that are done, both modulo 32, at the same time as `stock`. `errand`: one for each arrival, in order,
     ///   with `ends`, and with `is_awaited` for a request that is carried out or refused. Each other request gives one of these
     ///   pulses: `duplicates`, it came again; `early`, it is behind a gap or among atomics; `rnr_naks`, there is no receive;
-    ///   `unwanted`, its queue pair has failed. `naks`: a pulse for each refusal or gap that is told. `tally`, `tally_index`: for a
+    ///   `unwanted`, its queue pair has failed. `naks`: a pulse for each refusal or gap that is told; a
+    ///   key that could not be ended is counted by who carries the errand out, for it may come too late to be told. `tally`, `tally_index`: for a
     ///   cycle, what is counted of a queue pair, a bit for each of the abi's counters of responders; `responder_*`: what changes
     ///   of it, to be shown. `raw_taken`, `raw_lost`: a pulse for each raw frame that takes a receive, for each that is thrown away. `ready`: the rows are scrubbed. `busy`: they are not, or something is under way or waits in the FIFO.
-    /// - **Latency** 3 cycles from `arrival` to `errand`; 2 to `take`. **Rate** an arrival every 3 cycles.
+    /// - **Latency** 3 cycles from `arrival` to `errand`; 2 to `take`. **Rate** an arrival or change every 2 cycles:
+    ///   one is chosen in the cycle in which the one before is acted on. If both are of one queue pair, the row that is being
+    ///   written takes the place of the one that is read.
     /// - **Order** changes before arrivals: each is one command of the host.
     /// - **Backpressure** 4 errands wait, then `arrival` does; `change` waits for nobody, and nobody for `part`, whose room must stay
     ///   until it is used. `look_*` and `counts_*` follow
@@ -127,15 +134,21 @@ block! {
         measure: Measure,
         judge: Judge,
         account: Account,
-        errands: Fifo<Errand, 2>,
+        errands: Fifo<Errand, ERRANDS_LOG>,
         is_scrubbing: Reg<Bit>,
         /// The row is there.
         is_looking: Reg<Bit>,
         /// The measures are there.
         is_acting: Reg<Bit>,
         is_change: Reg<Bit>,
+        resets: Reg<Bit>,
+        held: Reg<Arrival>,
         /// Of the operation; after reset the row to be cleared.
         queue_pair: Reg<Bits<QPS>>,
+        /// The row written last.
+        written: Reg<Standing>,
+        /// It was written while this operation's was read, and is the newer one.
+        is_newer: Reg<Bit>,
         kind: Reg<Kind>,
         fit: Reg<Fit>,
         measured: Reg<Measured>,
@@ -145,9 +158,14 @@ block! {
         was_early: Reg<Bit>,
         was_unwanted: Reg<Bit>,
         counted: Reg<Bits<RESPONDER_COUNTERS>>,
+        counted_of: Reg<Bits<QPS>>,
         was_raw_taken: Reg<Bit>,
         was_raw_lost: Reg<Bit>,
+        has_room: Signal<Local, Bit>,
         starts: Signal<Local, Bit>,
+        row: Signal<Local, Standing>,
+        changed: Signal<Local, Standing>,
+        writes: Signal<Local, Bit>,
         asks: Signal<Local, Bit>,
         chosen: Signal<Local, Bits<QPS>>,
         judges: Signal<Local, Bit>,
@@ -156,6 +174,8 @@ block! {
         nothing: Constant<Standing> = Constant::new(Standing::default()),
         nobody: Constant<ResponderRow> = Constant::new(ResponderRow::default()),
         last: Constant<Bits<QPS>> = Constant::new(Bits::mask()),
+        full: Constant<Bits<16>> = number(1 << ERRANDS_LOG),
+        nearly_full: Constant<Bits<16>> = number((1 << ERRANDS_LOG) - 1),
     }
 }
 
@@ -164,30 +184,41 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
     #[expect(clippy::too_many_lines, reason = "three cycles and what is told of them: one line a wire")]
     fn update(&mut self) {
         clock!(self, clock, rows, errands);
-        dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, queue_pair);
-        dff_setup!(self, clock, kind, fit, measured);
+        dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, resets, held, queue_pair);
+        dff_setup!(self, clock, written, is_newer, kind, fit, measured);
         dff_setup!(self, clock, was_duplicate, was_negative, was_not_ready, was_early, was_unwanted);
-        dff_setup!(self, clock, counted);
+        dff_setup!(self, clock, counted, counted_of);
         dff_setup!(self, clock, was_raw_taken, was_raw_lost);
         self.errands.reset.next = self.reset.val();
 
-        // Choose. An input moves when it has been acted on, so its payload is there all the while.
+        // Choose. The one that is acted on may need a place of its own among the errands.
+        self.has_room.next = (self.errands.level.val() != self.full.val())
+            & !(self.is_acting.q.val() & (self.errands.level.val() == self.nearly_full.val()));
         self.starts.next = !self.is_scrubbing.q.val()
             & !self.is_looking.q.val()
-            & !self.is_acting.q.val()
-            & (self.change.valid.val() | (self.arrival.valid.val() & self.errands.sink.ready.val()));
+            & (self.change.valid.val() | (self.arrival.valid.val() & self.has_room.val()));
+        self.change.ready.next = self.starts.val();
+        self.arrival.ready.next = self.starts.val() & !self.change.valid.val();
         self.chosen.next = bit_cast::<QPS, 24>(self.arrival.payload.val().qpn);
         if self.change.valid.val() {
             self.chosen.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);
         }
+        self.writes.next = self.is_acting.q.val() & (!self.is_change.q.val() | self.resets.q.val());
         if self.starts.val() {
             self.is_change.d.next = self.change.valid.val();
+            self.resets.d.next = self.change.payload.val().resets;
+            self.held.d.next = self.arrival.payload.val();
             self.queue_pair.d.next = self.chosen.val();
+            self.is_newer.d.next = self.writes.val() & (self.queue_pair.q.val() == self.chosen.val());
         }
         self.is_looking.d.next = self.starts.val();
         self.is_acting.d.next = self.is_looking.q.val();
         self.rows.read_enable.next = self.starts.val();
         self.rows.read_address.next = self.chosen.val();
+        self.row.next = self.rows.read_data.val();
+        if self.is_newer.q.val() {
+            self.row.next = self.written.q.val();
+        }
         self.asks.next = self.starts.val() & !self.change.valid.val();
         self.look_enable.next = self.asks.val();
         self.look_shared.next = self.arrival.payload.val().has_srq;
@@ -199,14 +230,14 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.counts_index.next = self.chosen.val();
 
         // Look.
-        self.classify.arrival.next = self.arrival.payload.val();
+        self.classify.arrival.next = self.held.q.val();
         self.kind.d.next = self.classify.kind.val();
-        self.fitting.arrival.next = self.arrival.payload.val();
+        self.fitting.arrival.next = self.held.q.val();
         self.fitting.kind.next = self.classify.kind.val();
-        self.fitting.standing.next = self.rows.read_data.val();
+        self.fitting.standing.next = self.row.val();
         self.fit.d.next = self.fitting.fit.val();
-        self.measure.arrival.next = self.arrival.payload.val();
-        self.measure.standing.next = self.rows.read_data.val();
+        self.measure.arrival.next = self.held.q.val();
+        self.measure.standing.next = self.row.val();
         self.measure.stock.next = self.stock.val();
         self.measure.answered.next = self.answered.val();
         self.measure.finished.next = self.finished.val();
@@ -215,21 +246,18 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
 
         // Act.
         self.judges.next = self.is_acting.q.val() & !self.is_change.q.val();
-        self.arrival.ready.next = self.judges.val();
-        self.change.ready.next = self.is_acting.q.val() & self.is_change.q.val();
-        self.forgets.next =
-            self.is_acting.q.val() & self.is_change.q.val() & self.change.payload.val().resets;
-        self.judge.arrival.next = self.arrival.payload.val();
+        self.forgets.next = self.is_acting.q.val() & self.is_change.q.val() & self.resets.q.val();
+        self.judge.arrival.next = self.held.q.val();
         self.judge.kind.next = self.kind.q.val();
         self.judge.fit.next = self.fit.q.val();
         self.judge.measured.next = self.measured.q.val();
-        self.judge.standing.next = self.rows.read_data.val();
+        self.judge.standing.next = self.row.val();
         self.take.next = self.judges.val() & self.judge.verdict.val().takes;
         self.part.valid.next = self.judges.val() & self.judge.verdict.val().parts;
         self.part.payload.next.verb = self.part_verb.val();
-        self.part.payload.next.qpn = self.arrival.payload.val().qpn;
-        self.part.payload.next.pd = self.arrival.payload.val().pd;
-        self.part.payload.next.key = self.arrival.payload.val().imm;
+        self.part.payload.next.qpn = self.held.q.val().qpn;
+        self.part.payload.next.pd = self.held.q.val().pd;
+        self.part.payload.next.key = self.held.q.val().imm;
         self.part.payload.next.region = 0.into();
         self.part.payload.next.base = 0.into();
         self.part.payload.next.length = 0.into();
@@ -238,10 +266,8 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.errands.sink.payload.next = self.judge.errand.val();
         StreamSource::<Errand>::link(&mut self.errand, &mut self.errands.source);
         self.was_duplicate.d.next = self.judges.val() & self.judge.verdict.val().is_duplicate;
-        self.was_negative.d.next = self.judges.val()
-            & (self.judge.verdict.val().refuses
-                | self.judge.verdict.val().denies
-                | self.judge.verdict.val().tells_gap);
+        self.was_negative.d.next =
+            self.judges.val() & (self.judge.verdict.val().refuses | self.judge.verdict.val().tells_gap);
         self.duplicates.next = self.was_duplicate.q.val();
         self.naks.next = self.was_negative.q.val();
         self.was_not_ready.d.next = self.judges.val() & self.judge.verdict.val().rests;
@@ -253,27 +279,31 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.account.kind.next = self.kind.q.val();
         self.account.measured.next = self.measured.q.val();
         self.account.verdict.next = self.judge.verdict.val();
-        self.account.standing.next = self.rows.read_data.val();
+        self.account.standing.next = self.row.val();
         self.counted.d.next = 0.into();
         if self.judges.val() {
             self.counted.d.next = self.account.counts.val();
         }
-        // An operation that begins behind this one shows its number a cycle later.
+        self.counted_of.d.next = self.queue_pair.q.val();
         self.tally.next = self.counted.q.val();
-        self.tally_index.next = self.queue_pair.q.val();
+        self.tally_index.next = self.counted_of.q.val();
         self.was_raw_taken.d.next =
             self.judges.val() & self.kind.q.val().is_raw & self.judge.verdict.val().sends;
         self.raw_taken.next = self.was_raw_taken.q.val();
         self.was_raw_lost.d.next = self.judges.val() & self.judge.verdict.val().loses;
         self.raw_lost.next = self.was_raw_lost.q.val();
 
-        self.rows.write_enable.next = self.is_scrubbing.q.val() | self.judges.val() | self.forgets.val();
-        self.rows.write_address.next = self.queue_pair.q.val();
-        self.rows.write_data.next = self.nothing.val();
+        self.changed.next = self.nothing.val();
         if self.judges.val() {
-            self.rows.write_data.next = self.judge.changed.val();
+            self.changed.next = self.judge.changed.val();
         }
-        self.responder_write.next = self.judges.val() | self.forgets.val();
+        if self.writes.val() {
+            self.written.d.next = self.changed.val();
+        }
+        self.rows.write_enable.next = self.is_scrubbing.q.val() | self.writes.val();
+        self.rows.write_address.next = self.queue_pair.q.val();
+        self.rows.write_data.next = self.changed.val();
+        self.responder_write.next = self.writes.val();
         self.responder_index.next = self.queue_pair.q.val();
         self.responder.next.started = self.judge.changed.val().started;
         self.responder.next.expected = self.judge.changed.val().expected;

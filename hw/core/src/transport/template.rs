@@ -36,10 +36,11 @@ block! {
     ///   is counted of a queue pair, a bit for each of the abi's counters of packets. A packet without a path,
     ///   whose queue pair is gone, is thrown away with its payload, and so is what a raw path has no payload for: an answer
     ///   that nobody waits for. `busy`: something is inside.
-    /// - **Latency** 2 cycles from `packet` to `head` or `departed`; 0 from `payload` to `source` or `raw`. **Rate** a packet every
-    ///   2 cycles, 1 beat per cycle.
-    /// - **Backpressure** 4 heads and 8 departures wait; then `packet` does. A payload waits for its packet. `payload`, `source`
-    ///   and `raw` are joined combinationally, and `address` reaches a register; nothing else runs from port to port.
+    /// - **Latency** 1 cycle from `packet` to `head`, 2 to `departed`; 0 from `payload` to `source` or `raw`, from the cycle behind that
+    ///   in which the head is taken. **Rate** a packet every 2 cycles, 1 beat per cycle.
+    /// - **Backpressure** a head waits, and 8 payloads, and 8 departures; then `packet` does. A payload waits for its packet. `path`
+    ///   stays as it is until `path_enable`; `mac` and `address` go into a head as they are when it is taken. `payload`, `source`
+    ///   and `raw` are joined combinationally, `path` and `address` reach `head`; nothing else runs from port to port.
     /// - **Reset** forgets everything; payload of packets from before must not come any more.
     pub struct Template<const D: usize> {
         pub clock: Signal<In, Clock>,
@@ -62,16 +63,19 @@ block! {
         pub tally_qpn: Signal<Out, Bits<24>>,
         pub busy: Signal<Out, Bit>,
         held: Reg<TxPacket>,
-        /// The path of the packet that is held is here.
+        /// A packet is held, and its path is here.
         looking: Reg<Bit>,
         leaves: Reg<Bit>,
         repeats: Reg<Bit>,
         counts: Signal<Local, Bits<SENDING_COUNTERS>>,
         has_departed: Reg<Bit>,
-        heads: Fifo<Head, 2>,
         route: Route<D>,
         departures: Fifo<Nudge, 3>,
         takes: Signal<Local, Bit>,
+        has_room: Signal<Local, Bit>,
+        has_head: Signal<Local, Bit>,
+        /// The packet that is held goes on its way.
+        goes: Signal<Local, Bit>,
         departs: Signal<Local, Bit>,
         mapped_at: Constant<Bits<8>> = number(MAPPED_AT),
         mapped: Constant<Bits<128>> = number(MAPPED),
@@ -86,76 +90,78 @@ block! {
 impl<const D: usize> Logic for Template<D> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, heads, route, departures);
+        clock!(self, clock, route, departures);
         dff_setup!(self, clock, held, looking, leaves, repeats, has_departed);
-        self.heads.reset.next = self.reset.val();
         self.route.reset.next = self.reset.val();
         self.departures.reset.next = self.reset.val();
 
-        // Nobody else fills the three queues, so the room that is there now is there in the next cycle.
-        self.takes.next = !self.looking.q.val()
-            & self.heads.sink.ready.val()
-            & self.route.way.ready.val()
-            & self.departures.sink.ready.val();
+        // Nobody else fills the queues, so room that is there stays until the packet goes.
+        self.has_room.next = self.route.way.ready.val() & self.departures.sink.ready.val();
+        self.has_head.next =
+            self.looking.q.val() & self.has_room.val() & self.path.val().exists & !self.path.val().raw;
+        self.goes.next =
+            self.looking.q.val() & self.has_room.val() & (self.head.ready.val() | !self.has_head.val());
+        self.takes.next = !self.looking.q.val();
         self.packet.ready.next = self.takes.val();
-        self.looking.d.next = self.takes.val() & self.packet.valid.val();
+        if self.goes.val() {
+            self.looking.d.next = false;
+        }
         if self.takes.val() {
+            self.looking.d.next = self.packet.valid.val();
             self.held.d.next = self.packet.payload.val();
         }
         self.path_enable.next = self.takes.val() & self.packet.valid.val();
         self.path_index.next = self.packet.payload.val().qpn;
         self.address_index.next = self.path.val().source_address;
 
-        self.heads.sink.valid.next = self.looking.q.val() & self.path.val().exists & !self.path.val().raw;
-        self.heads.sink.payload.next.raw = false;
-        self.heads.sink.payload.next.dmac = self.path.val().peer_mac;
-        self.heads.sink.payload.next.smac = self.mac.val();
-        self.heads.sink.payload.next.tagged = self.path.val().has_vlan;
-        self.heads.sink.payload.next.tci = self.path.val().vlan;
-        self.heads.sink.payload.next.v6 =
-            (self.path.val().peer_ip >> self.mapped_at.val()) != self.mapped.val();
-        self.heads.sink.payload.next.tclass = self.path.val().traffic_class;
-        self.heads.sink.payload.next.flow = self.path.val().flow_label;
-        self.heads.sink.payload.next.ident = 0.into();
-        self.heads.sink.payload.next.dont_fragment = true;
-        self.heads.sink.payload.next.hops = self.path.val().hop_limit;
-        self.heads.sink.payload.next.src_ip = self.address.val();
-        self.heads.sink.payload.next.dst_ip = self.path.val().peer_ip;
-        self.heads.sink.payload.next.sport = self.path.val().source_port;
-        self.heads.sink.payload.next.udp_sum = 0.into();
-        self.heads.sink.payload.next.op = self.held.q.val().op;
-        self.heads.sink.payload.next.solicited = self.held.q.val().solicited;
+        self.head.valid.next = self.has_head.val();
+        self.head.payload.next.raw = false;
+        self.head.payload.next.dmac = self.path.val().peer_mac;
+        self.head.payload.next.smac = self.mac.val();
+        self.head.payload.next.tagged = self.path.val().has_vlan;
+        self.head.payload.next.tci = self.path.val().vlan;
+        self.head.payload.next.v6 = (self.path.val().peer_ip >> self.mapped_at.val()) != self.mapped.val();
+        self.head.payload.next.tclass = self.path.val().traffic_class;
+        self.head.payload.next.flow = self.path.val().flow_label;
+        self.head.payload.next.ident = 0.into();
+        self.head.payload.next.dont_fragment = true;
+        self.head.payload.next.hops = self.path.val().hop_limit;
+        self.head.payload.next.src_ip = self.address.val();
+        self.head.payload.next.dst_ip = self.path.val().peer_ip;
+        self.head.payload.next.sport = self.path.val().source_port;
+        self.head.payload.next.udp_sum = 0.into();
+        self.head.payload.next.op = self.held.q.val().op;
+        self.head.payload.next.solicited = self.held.q.val().solicited;
         // No other path is ever armed, and the specification calls that migrated.
-        self.heads.sink.payload.next.migrated = true;
-        self.heads.sink.payload.next.pad = 0.into();
-        self.heads.sink.payload.next.pkey = self.path.val().p_key;
-        self.heads.sink.payload.next.congestion = 0.into();
+        self.head.payload.next.migrated = true;
+        self.head.payload.next.pad = 0.into();
+        self.head.payload.next.pkey = self.path.val().p_key;
+        self.head.payload.next.congestion = 0.into();
         if self.held.q.val().op == self.cnp.val() {
-            self.heads.sink.payload.next.congestion = self.becn.val();
+            self.head.payload.next.congestion = self.becn.val();
         }
-        self.heads.sink.payload.next.dqpn = self.path.val().peer;
-        self.heads.sink.payload.next.ackreq = self.held.q.val().ackreq;
-        self.heads.sink.payload.next.psn = self.held.q.val().psn;
-        self.heads.sink.payload.next.va = self.held.q.val().va;
-        self.heads.sink.payload.next.rkey = self.held.q.val().rkey;
-        self.heads.sink.payload.next.len = self.held.q.val().len;
-        self.heads.sink.payload.next.aeth = self.held.q.val().aeth;
-        self.heads.sink.payload.next.imm = self.held.q.val().imm;
-        self.heads.sink.payload.next.a1 = self.held.q.val().a1;
-        self.heads.sink.payload.next.a2 = self.held.q.val().a2;
-        self.heads.sink.payload.next.qkey = 0.into();
-        self.heads.sink.payload.next.sqpn = 0.into();
-        self.heads.sink.payload.next.payload_len = self.held.q.val().payload_len;
-        StreamSource::<Head>::link(&mut self.head, &mut self.heads.source);
+        self.head.payload.next.dqpn = self.path.val().peer;
+        self.head.payload.next.ackreq = self.held.q.val().ackreq;
+        self.head.payload.next.psn = self.held.q.val().psn;
+        self.head.payload.next.va = self.held.q.val().va;
+        self.head.payload.next.rkey = self.held.q.val().rkey;
+        self.head.payload.next.len = self.held.q.val().len;
+        self.head.payload.next.aeth = self.held.q.val().aeth;
+        self.head.payload.next.imm = self.held.q.val().imm;
+        self.head.payload.next.a1 = self.held.q.val().a1;
+        self.head.payload.next.a2 = self.held.q.val().a2;
+        self.head.payload.next.qkey = 0.into();
+        self.head.payload.next.sqpn = 0.into();
+        self.head.payload.next.payload_len = self.held.q.val().payload_len;
 
-        self.route.way.valid.next = self.looking.q.val() & self.held.q.val().payload_len.any();
+        self.route.way.valid.next = self.goes.val() & self.held.q.val().payload_len.any();
         self.route.way.payload.next.passes = self.path.val().exists;
         self.route.way.payload.next.raw = self.path.val().raw;
         StreamSink::<Beat<D>>::link(&mut self.payload, &mut self.route.payload);
         StreamSource::<Beat<D>>::link(&mut self.source, &mut self.route.source);
         StreamSource::<Beat<D>>::link(&mut self.raw, &mut self.route.raw);
 
-        self.departs.next = self.looking.q.val()
+        self.departs.next = self.goes.val()
             & self.path.val().exists
             & self.path.val().raw
             & self.held.q.val().payload_len.any();
@@ -170,19 +176,16 @@ impl<const D: usize> Logic for Template<D> {
         self.has_departed.d.next = self.departs.val();
         self.raw_sent.next = self.has_departed.q.val();
 
-        self.repeats.d.next = self.looking.q.val() & self.path.val().exists & self.held.q.val().again;
+        self.repeats.d.next = self.goes.val() & self.path.val().exists & self.held.q.val().again;
         self.again.next = self.repeats.q.val();
-        self.leaves.d.next = self.looking.q.val() & self.path.val().exists;
+        self.leaves.d.next = self.goes.val() & self.path.val().exists;
         self.counts.next = 0.into();
         self.counts.next = self.counts.val().replace_bit(self.sent_at.val().index(), self.leaves.q.val());
         self.counts.next = self.counts.val().replace_bit(self.again_at.val().index(), self.repeats.q.val());
         self.tally.next = self.counts.val();
         // A packet that is taken behind this one is held a cycle later.
         self.tally_qpn.next = self.held.q.val().qpn;
-        self.busy.next = self.looking.q.val()
-            | self.heads.level.val().any()
-            | self.route.busy.val()
-            | self.departures.level.val().any();
+        self.busy.next = self.looking.q.val() | self.route.busy.val() | self.departures.level.val().any();
         if self.reset.val() {
             self.looking.d.next = false;
             self.leaves.d.next = false;

@@ -13,7 +13,9 @@ use crate::stream::{Beat, beats, bytes};
 use crate::testing::{collect, noise, push, read, stalls, verilated};
 
 /// Cycles from the first beat offered to the first beat taken.
-const LATENCY: u64 = 17;
+const LATENCY: u64 = 7;
+/// The same from a payload, if its head is here.
+const PAYLOAD_LATENCY: u64 = 5;
 /// Cycles after which a bench counts as stuck.
 const LIMIT: u64 = 200_000;
 
@@ -217,11 +219,38 @@ fn survives_stalls() {
     survives_stalls_at::<512>();
 }
 
-fn runs_without_gaps<const D: usize>() {
+/// Frames under IPv4 that end two bytes into a beat, of one beat of payload and of two.
+fn straddling(count: usize) -> Vec<Order> {
+    let mut rng = SplitMix64::new(12);
+    let orders = (0..count).map(|index| {
+        let order = Order::random(&mut rng, opcode::RC_SEND_ONLY.code, if index % 3 == 2 { 72 } else { 8 });
+        Order::new(Head { v6: false, tagged: false, ..order.head }, order.payload)
+    });
+    let orders: Vec<Order> = orders.collect();
+    assert!(orders.iter().all(|order| order.frame.len() % 64 == 2));
+    orders
+}
+
+fn halves_meet_their_beats_at<const D: usize>() {
+    let mut front = Front::<D>::new();
+    for (idle, pressure) in stalls() {
+        front.bench[front.payload].pause(idle);
+        front.bench[front.source].pause(pressure);
+        front.fulfils(&straddling(20));
+    }
+}
+
+#[test]
+fn an_icrc_in_two_beats_survives_stalls() {
+    halves_meet_their_beats_at::<64>();
+    halves_meet_their_beats_at::<512>();
+}
+
+fn runs_without_gaps<const D: usize>(lengths: &[usize]) {
     let mut rng = SplitMix64::new(6);
-    for len in [0, 1, 64, 100, 1024] {
+    for len in lengths {
         let mut front = Front::<D>::new();
-        let orders: Vec<Order> = (0..40).map(|_| Order::any(&mut rng, len)).collect();
+        let orders: Vec<Order> = (0..40).map(|_| Order::any(&mut rng, *len)).collect();
         let beats: usize = orders.iter().map(|order| order.frame.len().div_ceil(D / 8)).sum();
         assert_eq!(front.fulfils(&orders), beats as u64 + LATENCY, "{len} bytes of payload");
     }
@@ -229,8 +258,61 @@ fn runs_without_gaps<const D: usize>() {
 
 #[test]
 fn frames_follow_each_other_without_a_gap() {
-    runs_without_gaps::<64>();
-    runs_without_gaps::<512>();
+    runs_without_gaps::<64>(&[0, 1, 64, 100, 1024]);
+    runs_without_gaps::<512>(&[8, 64, 100, 1024]);
+}
+
+/// Acknowledgements and, every so often, READ requests under IPv4: 62 and 74 bytes.
+fn small_orders(count: usize, reads: usize) -> Vec<Order> {
+    let mut rng = SplitMix64::new(10);
+    let op = |index: usize| {
+        if index % reads == reads - 1 { opcode::RC_READ_REQUEST } else { opcode::RC_ACKNOWLEDGE }
+    };
+    (0..count)
+        .map(|index| Order::random(&mut rng, op(index).code, 0))
+        .map(|order| Order::new(Head { v6: false, tagged: false, ..order.head }, Vec::new()))
+        .collect()
+}
+
+#[test]
+fn two_frames_of_a_single_beat_take_three_cycles() {
+    let orders = small_orders(40, 1000);
+    assert!(orders.iter().all(|order| order.frame.len() <= 64));
+    assert_eq!(Front::<512>::new().fulfils(&orders), 40 / 2 * 3 - 1 + LATENCY);
+}
+
+#[test]
+fn acknowledgements_and_read_requests_leave_every_two_cycles() {
+    let mut front = Front::<512>::new();
+    front.bench[front.head].pause(Pause::Every(2));
+    let orders = small_orders(40, 2);
+    // The last one, a READ request, has two beats.
+    let taken = front.fulfils(&orders);
+    assert!((2 * 39 + 2 + LATENCY..=2 * 39 + 3 + LATENCY).contains(&taken), "{taken} cycles");
+    // Without pauses their beats follow each other, two heads in three cycles.
+    front.bench[front.head].pause(Pause::None);
+    assert_eq!(front.fulfils(&orders), 40 / 2 * 3 + LATENCY);
+}
+
+fn waits_for_its_payload<const D: usize>() {
+    let mut front = Front::<D>::new();
+    let mut rng = SplitMix64::new(11);
+    for len in [1, 64, 300] {
+        let order = Order::random(&mut rng, opcode::RC_WRITE_ONLY.code, len);
+        push(&mut front.bench, front.head, &[order.head]);
+        front.bench.run(30);
+        assert!(front.bench[front.source].received().is_empty(), "a frame began without its payload");
+        push(&mut front.bench, front.payload, &beats::<D>(&order.payload));
+        let (frames, taken) = front.frames(1);
+        assert_eq!(frames, [(order.frame.clone(), false)]);
+        assert_eq!(taken, order.frame.len().div_ceil(D / 8) as u64 + PAYLOAD_LATENCY, "{len} bytes");
+    }
+}
+
+#[test]
+fn a_frame_waits_for_its_payload_and_then_has_no_gap() {
+    waits_for_its_payload::<64>();
+    waits_for_its_payload::<512>();
 }
 
 /// A payload of `found` bytes for a head that says `said`: the frame is spoilt, its neighbours are not.

@@ -10,9 +10,11 @@ use crate::state::access::XlatRequest;
 use crate::stream::{StreamSink, StreamSource};
 
 record! {
-    /// A range of memory that a WQE names; or the end of a WQE.
+    /// A range of memory that a WQE names; or its end alone.
     pub struct Range {
-        /// No range: all of the WQE have gone before.
+        /// No range.
+        pub is_empty: Bit,
+        /// It is the WQE's last.
         pub ends: Bit,
         /// With `ends`: the entries do not add up to the length.
         pub mismatch: Bit,
@@ -32,11 +34,13 @@ record! {
 }
 
 record! {
-    /// What is due next: the answer to a question, a range that is refused without one, or the end of a WQE.
+    /// What is due next: the answer to a question, a range that is refused without one, or the end of a WQE alone.
     pub struct Expected {
+        /// A question was asked.
+        pub asks: Bit,
         /// No question was asked: the range goes on behind the last address.
         pub wraps: Bit,
-        /// All of the WQE has gone before.
+        /// It is the WQE's last.
         pub ends: Bit,
         /// With `ends`, as in [`Range`].
         pub mismatch: Bit,
@@ -49,8 +53,8 @@ block! {
     /// Asks for the first byte of each range, and for the last if it is another.
     ///
     /// - **Ports** `range`: ranges and ends; `question`: questions; `expected`: one for each question, range that is refused
-    ///   without one, and end, in the same order. Both go into FIFOs.
-    /// - **Latency** 0 cycles. **Rate** 1 question, refusal or end per cycle.
+    ///   without one, and end without a range, in the same order. Both go into FIFOs.
+    /// - **Latency** 0 cycles. **Rate** 1 question, refusal or end without a range per cycle.
     /// - **Backpressure** both outputs move together, so `valid` of either follows `ready` of the other.
     /// - **Reset** the next question is the first of its range.
     pub struct Ask {
@@ -77,8 +81,8 @@ impl Logic for Ask {
         dff_setup!(self, clock, is_second);
         self.end.next = bit_cast::<65, 64>(self.range.payload.val().va)
             + bit_cast::<65, 32>(self.range.payload.val().reach);
-        self.wraps.next = !self.range.payload.val().ends & self.end.val().get_bit(64);
-        self.asks.next = !self.range.payload.val().ends & !self.wraps.val();
+        self.wraps.next = !self.range.payload.val().is_empty & self.end.val().get_bit(64);
+        self.asks.next = !self.range.payload.val().is_empty & !self.end.val().get_bit(64);
         self.is_last.next = !self.asks.val() | self.is_second.q.val() | !self.range.payload.val().reach.any();
         self.moves.next = self.range.valid.val()
             & self.expected.ready.val()
@@ -106,8 +110,9 @@ impl Logic for Ask {
         }
 
         self.expected.valid.next = self.range.valid.val() & (self.question.ready.val() | !self.asks.val());
+        self.expected.payload.next.asks = self.asks.val();
         self.expected.payload.next.wraps = self.wraps.val();
-        self.expected.payload.next.ends = self.range.payload.val().ends;
+        self.expected.payload.next.ends = self.range.payload.val().ends & self.is_last.val();
         self.expected.payload.next.mismatch = self.range.payload.val().mismatch;
         self.expected.payload.next.excess = self.range.payload.val().excess;
         if self.reset.val() {

@@ -198,9 +198,13 @@ impl Rig {
     pub(super) fn send(&mut self, cases: &[Case]) {
         for case in cases {
             push(&mut self.bench, self.work, &[case.work]);
-            let units: Vec<Bits<512>> = case.units.iter().map(unit_bits).collect();
-            push(&mut self.bench, self.work_units, &units);
+            self.send_units(case);
         }
+    }
+
+    pub(super) fn send_units(&mut self, case: &Case) {
+        let units: Vec<Bits<512>> = case.units.iter().map(unit_bits).collect();
+        push(&mut self.bench, self.work_units, &units);
     }
 
     /// One cycle: the MMU hears what was asked, and answers what is due.

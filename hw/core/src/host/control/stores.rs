@@ -20,7 +20,8 @@ block! {
     /// - **Ports** `aw`, `w`, `b`: AXI4-Lite, address and data in any order; `register`: the store to BAR0 of this cycle, if
     ///   any; `page`: stores to BAR2, in order; `busy`: a store is not answered, or one to a page is not taken.
     /// - **Latency** a store takes effect 1 cycle after the later of `aw` and `w` and is answered in the next one; `page`
-    ///   offers it with the answer. **Rate** one store every 2 cycles.
+    ///   offers it with the answer. One to a page whose `aw` and `w` come together, behind no other, does so a cycle earlier:
+    ///   pushes are made of such. **Rate** one store every 2 cycles.
     /// - **Backpressure** a store to a page waits while 64 of them are not taken, and every later store with it. A store
     ///   waits until the one before is answered and the answer is taken.
     /// - **Reset** drops everything; the bus has to be reset with it.
@@ -40,8 +41,13 @@ block! {
         has_beat: Reg<Bit>,
         answers: Reg<Bit>,
         pages: Fifo<PageStore, PAGES_LOG>,
+        /// What the bus offers, or what is held of it.
+        shown_address: Signal<Local, Bits<25>>,
+        shown_beat: Signal<Local, LiteWrite>,
         is_page: Signal<Local, Bit>,
+        /// The store that is held goes; the one on the bus does, at once.
         goes: Signal<Local, Bit>,
+        flies: Signal<Local, Bit>,
         is_some: Signal<Local, Bit>,
         mask: Signal<Local, Bits<64>>,
         bar0_end: Constant<Bits<25>> = number(BAR0.len),
@@ -70,13 +76,28 @@ impl Logic for Stores {
             self.has_beat.d.next = self.w.valid.val();
         }
 
-        self.is_page.next = self.address.q.val() >= self.bar2_at.val();
-        self.is_some.next = self.beat.q.val().strb.any();
+        self.shown_address.next = self.aw.payload.val().addr;
+        if self.has_address.q.val() {
+            self.shown_address.next = self.address.q.val();
+        }
+        self.shown_beat.next = self.w.payload.val();
+        if self.has_beat.q.val() {
+            self.shown_beat.next = self.beat.q.val();
+        }
+        self.is_page.next = self.shown_address.val() >= self.bar2_at.val();
+        self.is_some.next = self.shown_beat.val().strb.any();
         self.goes.next = self.has_address.q.val()
             & self.has_beat.q.val()
             & !self.answers.q.val()
             & (!self.is_page.val() | self.pages.sink.ready.val());
-        if self.goes.val() {
+        self.flies.next = !self.has_address.q.val()
+            & !self.has_beat.q.val()
+            & !self.answers.q.val()
+            & self.aw.valid.val()
+            & self.w.valid.val()
+            & self.is_page.val()
+            & self.pages.sink.ready.val();
+        if self.goes.val() | self.flies.val() {
             self.has_address.d.next = false;
             self.has_beat.d.next = false;
             self.answers.d.next = true;
@@ -99,12 +120,14 @@ impl Logic for Stores {
         self.register.next.data = self.beat.q.val().data;
         self.register.next.mask = self.mask.val();
 
-        self.pages.sink.valid.next = self.goes.val() & self.is_some.val() & self.is_page.val();
-        self.pages.sink.payload.next.page = bit_cast::<12, 25>(self.address.q.val() >> self.page_at.val());
+        self.pages.sink.valid.next =
+            (self.goes.val() | self.flies.val()) & self.is_some.val() & self.is_page.val();
+        self.pages.sink.payload.next.page =
+            bit_cast::<12, 25>(self.shown_address.val() >> self.page_at.val());
         self.pages.sink.payload.next.offset =
-            bit_cast::<12, 25>(self.address.q.val()) & self.within_page.val();
-        self.pages.sink.payload.next.data = self.beat.q.val().data;
-        self.pages.sink.payload.next.strb = self.beat.q.val().strb;
+            bit_cast::<12, 25>(self.shown_address.val()) & self.within_page.val();
+        self.pages.sink.payload.next.data = self.shown_beat.val().data;
+        self.pages.sink.payload.next.strb = self.shown_beat.val().strb;
         StreamSource::<PageStore>::link(&mut self.page, &mut self.pages.source);
         self.busy.next = self.has_address.q.val()
             | self.has_beat.q.val()

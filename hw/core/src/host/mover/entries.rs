@@ -54,12 +54,13 @@ block! {
         pub ranges: StreamSource<Range>,
         pub inlines: StreamSource<InlineUnit>,
         found: Fifo<Range, 2>,
-        /// Units of the work that are through.
-        unit_count: Reg<Bits<4>>,
+        /// Which unit of the work is on offer, from 1 on.
+        unit: Reg<Bits<4>>,
         /// The place in the unit.
         place: Reg<Bits<2>>,
-        /// Entries of the work that were given.
-        given_count: Reg<Bits<5>>,
+        /// Which entry of the work that is, from 1 on; and whether the last was given.
+        entry: Reg<Bits<5>>,
+        is_given: Reg<Bit>,
         sge: Signal<Local, Bits<128>>,
         is_last_unit: Signal<Local, Bit>,
         is_last_entry: Signal<Local, Bit>,
@@ -80,7 +81,7 @@ impl Logic for Entries {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, found);
-        dff_setup!(self, clock, unit_count, place, given_count);
+        dff_setup!(self, clock, unit, place, entry, is_given);
         self.found.reset.next = self.reset.val();
 
         self.sge.next = self.units.payload.val().get_bits::<128>(0);
@@ -90,13 +91,14 @@ impl Logic for Entries {
             }
         }
         self.is_there.next = self.order.valid.val() & self.units.valid.val();
-        self.is_last_unit.next = (self.unit_count.q.val() + 1) == self.order.payload.val().units;
-        self.is_last_entry.next = ((self.given_count.q.val() + 1) == self.order.payload.val().sge_count)
+        self.is_last_unit.next = self.unit.q.val() == self.order.payload.val().units;
+        self.is_last_entry.next = (self.entry.q.val() == self.order.payload.val().sge_count)
             | (self.is_last_unit.val() & (self.place.q.val() == self.last_place.val()));
         self.is_kept.next = self.order.payload.val().inline & self.order.payload.val().length.any();
         self.has_entry.next = !self.order.payload.val().inline
             & self.order.payload.val().length.any()
-            & (self.given_count.q.val() < self.order.payload.val().sge_count);
+            & self.order.payload.val().sge_count.any()
+            & !self.is_given.q.val();
 
         self.found.sink.valid.next = self.is_there.val() & self.has_entry.val();
         self.found.sink.payload.next.address = bit_cast::<64, 128>(self.sge.val() >> self.address_at.val());
@@ -111,7 +113,8 @@ impl Logic for Entries {
         self.inlines.payload.next.last = self.is_last_unit.val();
 
         if self.gives.val() {
-            self.given_count.d.next = self.given_count.q.val() + 1;
+            self.entry.d.next = self.entry.q.val() + 1;
+            self.is_given.d.next = self.is_last_entry.val();
             self.place.d.next = self.place.q.val() + 1;
         }
         // A unit goes with its last entry, or at once if it has none.
@@ -123,17 +126,19 @@ impl Logic for Entries {
         self.units.ready.next = self.leaves.val();
         self.order.ready.next = self.leaves.val() & self.is_last_unit.val();
         if self.leaves.val() {
-            self.unit_count.d.next = self.unit_count.q.val() + 1;
+            self.unit.d.next = self.unit.q.val() + 1;
             self.place.d.next = 0.into();
             if self.is_last_unit.val() {
-                self.unit_count.d.next = 0.into();
-                self.given_count.d.next = 0.into();
+                self.unit.d.next = 1.into();
+                self.entry.d.next = 1.into();
+                self.is_given.d.next = false;
                 self.place.d.next = self.first_place.val();
             }
         }
         if self.reset.val() {
-            self.unit_count.d.next = 0.into();
-            self.given_count.d.next = 0.into();
+            self.unit.d.next = 1.into();
+            self.entry.d.next = 1.into();
+            self.is_given.d.next = false;
             self.place.d.next = self.first_place.val();
         }
     }

@@ -20,10 +20,12 @@ record! {
 }
 
 block! {
-    /// Stores the units of each job, and says when they are all there.
+    /// Stores the units of each job, and says when they may be looked at: those of a push from the first on, because they
+    /// cannot fail any more, those of a fetch when all are there.
     ///
     /// - **Ports** `expected`: what comes next; `fetched`, `pushed`: units; `write`, `write_at`, `unit`: to the memory, whose
-    ///   places before `free_from` are free; `arrived`: one a job, true if its units cannot be trusted.
+    ///   places before `free_from` are free; `written`: the place behind the last unit that came; `arrived`: one a job,
+    ///   true if its units cannot be trusted.
     /// - **Latency** 0 cycles. **Rate** 1 unit per cycle.
     /// - **Backpressure** `fetched.ready` and `pushed.ready` follow `expected`, `free_from` and `arrived.ready`, but neither of
     ///   the other nor of any `valid` of units.
@@ -38,6 +40,7 @@ block! {
         pub write: Signal<Out, Bit>,
         pub write_at: Signal<Out, Bits<HELD_LOG>>,
         pub unit: Signal<Out, Bits<512>>,
+        pub written: Signal<Out, Bits<PLACE_BITS>>,
         pub arrived: StreamSource<Bit>,
         place: Reg<Bits<PLACE_BITS>>,
         /// Units of the job that have come.
@@ -49,6 +52,7 @@ block! {
         moves: Signal<Local, Bit>,
         fails: Signal<Local, Bit>,
         is_last: Signal<Local, Bit>,
+        arrives: Signal<Local, Bit>,
         capacity: Constant<Bits<PLACE_BITS>> = number(1_u64 << HELD_LOG),
     }
 }
@@ -61,6 +65,7 @@ impl Logic for Intake {
         self.is_open.next = self.expected.valid.val()
             & self.arrived.ready.val()
             & ((self.place.q.val() - self.free_from.val()) != self.capacity.val());
+        self.written.next = self.place.q.val();
         self.fetched.ready.next = self.is_open.val() & !self.is_pushed.val();
         self.pushed.ready.next = self.is_open.val() & self.is_pushed.val();
         self.unit.next = self.fetched.payload.val().data;
@@ -75,7 +80,11 @@ impl Logic for Intake {
         self.write.next = self.moves.val();
         self.write_at.next = bit_cast::<HELD_LOG, PLACE_BITS>(self.place.q.val());
         self.is_last.next = (self.came.q.val() + 1) == self.expected.payload.val().units;
-        self.arrived.valid.next = self.moves.val() & self.is_last.val();
+        self.arrives.next = self.is_last.val();
+        if self.is_pushed.val() {
+            self.arrives.next = !self.came.q.val().any();
+        }
+        self.arrived.valid.next = self.moves.val() & self.arrives.val();
         self.arrived.payload.next = self.fails.val();
         self.expected.ready.next = self.moves.val() & self.is_last.val();
         if self.moves.val() {

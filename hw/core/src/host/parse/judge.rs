@@ -16,14 +16,15 @@ block! {
     /// Defects are told in this order: index, because a stale slot says nothing else that is true; units; op-code; flags;
     /// inline length; entries; length of a frame.
     ///
-    /// - **Ports** `job`: its job; `failed`: which could not be read; `left`: units from the WQE's first to the job's last;
-    ///   `index`: the index of its place; `head`: its first half unit. `stops`: it goes on
+    /// - **Ports** `job`: its job; `failed`: which could not be read; `is_first`: it is the job's first; `left`: units from
+    ///   the WQE's first to the job's last; `index`: the index of its place; `head`: its first half unit. `stops`: it goes on
     ///   behind the job's end and has to wait, the other outputs do not count. `work`: what it gives; `is_bad`: the job
     ///   ends behind it; `sends`: its units go along; `count`: units it counts as, never more than `left`.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Judge {
         pub job: Signal<In, Job>,
         pub failed: Signal<In, Bit>,
+        pub is_first: Signal<In, Bit>,
         pub left: Signal<In, Bits<6>>,
         pub index: Signal<In, Bits<16>>,
         pub head: Signal<In, Bits<256>>,
@@ -44,7 +45,6 @@ block! {
         is_nop: Signal<Local, Bit>,
         is_key: Signal<Local, Bit>,
         is_count: Signal<Local, Bit>,
-        is_whole: Signal<Local, Bit>,
         has_units: Signal<Local, Bit>,
         has_flags: Signal<Local, Bit>,
         has_data: Signal<Local, Bit>,
@@ -120,10 +120,9 @@ impl Logic for Judge {
         // How many units it has, says it has, and counts as.
         self.wide_units.next = bit_cast::<6, 4>(self.units.val());
         self.is_count.next = self.units.val().any() & (self.units.val() <= self.most_units.val());
-        self.is_whole.next = self.left.val() == self.job.val().units;
         self.has_units.next = self.is_count.val() & (self.wide_units.val() <= self.left.val());
         self.stops.next =
-            self.is_count.val() & !self.has_units.val() & !self.is_whole.val() & !self.failed.val();
+            self.is_count.val() & !self.has_units.val() & !self.is_first.val() & !self.failed.val();
         self.count.next = self.left.val();
         if self.job.val().pushed {
             self.has_units.next = self.wide_units.val() == self.left.val();

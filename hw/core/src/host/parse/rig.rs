@@ -210,18 +210,23 @@ impl Rig {
     pub(super) fn send(&mut self, cases: &[Case]) {
         for case in cases {
             push(&mut self.bench, self.job, &[case.job]);
+            if case.job.pushed {
+                self.push_units(&case.units);
+                continue;
+            }
             for (at, unit) in (1..).zip(&case.units) {
                 let data = unit_bits(unit);
-                if case.job.pushed {
-                    push(&mut self.bench, self.pushed, &[data]);
-                    continue;
-                }
                 let last = at == case.cut || at == case.units.len();
                 // Without `last`, `err` means nothing.
                 let err = if last { case.errs[usize::from(at > case.cut)] } else { noise(&mut self.rng) };
                 push(&mut self.bench, self.fetched, &[Unit { data, last, err }]);
             }
         }
+    }
+
+    pub(super) fn push_units(&mut self, units: &[UnitBytes]) {
+        let units: Vec<Bits<512>> = units.iter().map(unit_bits).collect();
+        push(&mut self.bench, self.pushed, &units);
     }
 
     pub(super) fn is_busy(&self) -> bool {

@@ -15,12 +15,15 @@ block! {
     /// Takes doorbells, progress, changes and kicks, keeps the line of queue pairs that wait, and says which jobs start.
     ///
     /// - **Ports** `doorbell`, `change`, `progress`, `kick`, `row*`, `now`, `pause`: as of [`Send`](super::Send). `hold`: begin
-    ///   no operation; `fetch_room`, `push_room`: a job of either kind has room, the second with the units of this doorbell.
+    ///   no operation; `fetch_room`, `push_room`: a job of either kind has room, the second with the units of this doorbell,
+    ///   looked at when rows are read.
     ///   `begins`: rows are read; `works`: an operation is under way; `scrubs`: the rows are being cleared; `has_line`:
-    ///   queue pairs wait. High for the cycle of the operation: `fetches`, `pushes`: a job starts, for `units` units of
-    ///   `number` from `next_index` on, under `held_row` with its ring of `capacity` units, and `flushes` its WQEs, or `drains`;
-    ///   `commits`: the doorbell is a commit; `bad`, `wrong_page`, `falls_back`: what became of it.
-    /// - **Latency** 2 cycles from a doorbell to its job. **Rate** and **Order** as of [`Send`](super::Send).
+    ///   queue pairs wait. `looks`: the cycle before that of the operation; then, with
+    ///   `pushes`, the doorbell is a commit whose units are kept: their job starts. High for the cycle of the operation:
+    ///   `fetches`: a job starts, and its WQEs are fetched; `drops`: the doorbell is a commit whose units are not kept; `bad`,
+    ///   `wrong_page`, `falls_back`, `has_pushed`: what became of it. `units`, `next_index`: of the job that starts, of `number`,
+    ///   under `held_row`, or the row itself with `looks`, with a ring of `capacity` units; it `flushes`, or `drains`.
+    /// - **Latency** 2 cycles from a doorbell to its job, 1 to a pushed one. **Rate** and **Order** as of [`Send`](super::Send).
     /// - **Backpressure** none from the jobs: without room, queue pairs stay in line.
     /// - **Reset** empties the line and scrubs the rows.
     pub struct Desk<const QPS: usize> {
@@ -39,6 +42,7 @@ block! {
         pub fetch_room: Signal<In, Bit>,
         pub push_room: Signal<In, Bit>,
         pub begins: Signal<Out, Bit>,
+        pub looks: Signal<Out, Bit>,
         pub works: Signal<Out, Bit>,
         pub scrubs: Signal<Out, Bit>,
         pub has_line: Signal<Out, Bit>,
@@ -51,13 +55,14 @@ block! {
         pub next_index: Signal<Out, Bits<16>>,
         pub held_row: Signal<Out, SendRow>,
         pub capacity: Signal<Out, Bits<16>>,
-        pub commits: Signal<Out, Bit>,
+        pub drops: Signal<Out, Bit>,
         pub bad: Signal<Out, Bit>,
         pub wrong_page: Signal<Out, Bit>,
         pub falls_back: Signal<Out, Bit>,
+        pub has_pushed: Signal<Out, Bit>,
         choose: Choose<QPS>,
         rows: Rows<QPS>,
-        verdict: Verdict<QPS>,
+        verdict: Verdict,
         act: Act,
         line: BlockFifo<Bits<QPS>, QPS>,
         acts: Signal<Local, Bit>,
@@ -93,6 +98,7 @@ impl<const QPS: usize> Logic for Desk<QPS> {
         self.doorbell.ready.next = self.rings.val();
         self.line.source.ready.next = self.acts.val() & self.choose.serves.val();
         self.begins.next = self.choose.begins.val();
+        self.looks.next = self.choose.looks.val();
         self.works.next = self.choose.works.val();
         self.scrubs.next = self.choose.scrubs.val();
         self.number.next = self.choose.index.val();
@@ -103,41 +109,34 @@ impl<const QPS: usize> Logic for Desk<QPS> {
         self.rows.begins.next = self.choose.begins.val();
         self.rows.index.next = self.choose.index.val();
         self.rows.looks.next = self.choose.looks.val();
+        self.rows.rings.next = self.choose.rings.val();
+        self.rows.pause.next = self.pause.val();
         self.rows.row.next = self.row.val();
-        self.rows.producer.next = self.doorbell.payload.val().producer;
-        self.rows.bytes.next = self.progress.payload.val().bytes;
+        self.rows.doorbell.next = self.doorbell.payload.val();
+        self.rows.progress.next = self.progress.payload.val();
         self.rows.now.next = self.now.val();
+        self.rows.fetch_room.next = self.fetch_room.val();
+        self.rows.push_room.next = self.push_room.val();
         self.rows.scrubs.next = self.choose.scrubs.val();
         self.held_row.next = self.rows.held_row.val();
-        self.next_index.next = self.rows.state.val().next_index;
-        self.capacity.next = self.rows.capacity.val();
+        self.pushes.next = self.rows.pushes.val();
+        self.capacity.next = self.rows.sight.val().capacity;
 
         // Act.
-        self.verdict.doorbell.next = self.doorbell.payload.val();
-        self.verdict.row.next = self.rows.held_row.val();
-        self.verdict.gap.next = self.rows.gap.val();
-        self.verdict.waiting.next = self.rows.waiting.val();
-        self.verdict.capacity.next = self.rows.capacity.val();
+        self.verdict.sight.next = self.rows.sight.val();
         self.act.progresses.next = self.choose.progresses.val();
         self.act.changes.next = self.choose.changes.val();
         self.act.kicks.next = self.choose.kicks.val();
         self.act.rings.next = self.choose.rings.val();
         self.act.serves.next = self.choose.serves.val();
-        self.act.row.next = self.rows.held_row.val();
         self.act.state.next = self.rows.state.val();
-        self.act.waiting.next = self.rows.waiting.val();
-        self.act.gap.next = self.rows.gap.val();
-        self.act.capacity.next = self.rows.capacity.val();
+        self.act.sight.next = self.rows.sight.val();
         self.act.doorbell.next = self.doorbell.payload.val();
         self.act.good.next = self.verdict.good.val();
         self.act.advances.next = self.verdict.advances.val();
         self.act.progress.next = self.progress.payload.val();
         self.act.delay.next = self.rows.delay.val();
         self.act.resets.next = self.change.payload.val().resets;
-        self.act.is_due.next = self.rows.is_due.val();
-        self.act.pause.next = self.pause.val();
-        self.act.fetch_room.next = self.fetch_room.val();
-        self.act.push_room.next = self.push_room.val();
         self.act.is_alone.next = !self.line.level.val().any();
         self.act.now.next = self.now.val();
         self.rows.writes.next = self.acts.val();
@@ -148,11 +147,20 @@ impl<const QPS: usize> Logic for Desk<QPS> {
         self.has_line.next = self.line.level.val().any();
 
         self.fetches.next = self.acts.val() & self.act.fetches.val();
-        self.pushes.next = self.rings.val() & self.act.pushes.val();
-        self.flushes.next = self.act.flushes.val();
-        self.drains.next = self.act.drains.val();
+        self.next_index.next = self.rows.state.val().fetched;
         self.units.next = self.act.units.val();
-        self.commits.next = self.rings.val() & self.doorbell.payload.val().commits;
+        self.flushes.next = self.rows.sight.val().is_flushed;
+        self.drains.next = self.rows.sight.val().is_drained;
+        // A push is one of a queue pair that is ready to send.
+        if self.choose.looks.val() {
+            self.next_index.next = self.rows.start.val();
+            self.units.next = bit_cast::<6, 3>(self.doorbell.payload.val().units);
+            self.flushes.next = false;
+            self.drains.next = false;
+        }
+        self.drops.next =
+            self.rings.val() & self.doorbell.payload.val().commits & !self.rows.sight.val().is_push;
+        self.has_pushed.next = self.rings.val() & self.rows.sight.val().is_push;
         self.bad.next = self.rings.val() & self.verdict.bad.val();
         self.wrong_page.next = self.rings.val() & self.verdict.wrong_page.val();
         self.falls_back.next = self.rings.val() & self.act.falls_back.val();

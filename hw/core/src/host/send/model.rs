@@ -14,36 +14,79 @@ use crate::transport::records::Progress;
 /// States in which WQEs are flushed.
 const FLUSHED: [QueuePairState; 2] = [QueuePairState::SendError, QueuePairState::Error];
 
+/// Units of a send queue that are on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Index of the first.
+    pub begin: u16,
+    /// Index behind the last.
+    pub end: u16,
+    /// They go for nothing: the job before has ended elsewhere.
+    pub is_stale: bool,
+}
+
 /// What is known of a send queue.
 #[expect(clippy::struct_excessive_bools, reason = "each is a bit of the row")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
     /// Index behind the last WQE that may be fetched.
     pub producer: u16,
-    /// Index of the next unit to fetch.
+    /// Index of the first unit that is not told to be done with.
     pub next: u16,
+    /// Jobs that have not ended, the oldest first.
+    pub jobs: VecDeque<Span>,
+    /// The last job did not end where it should have.
+    pub doubtful: bool,
+    /// Units by which jobs are shorter than they may be.
+    pub short: u16,
     /// It stands in line.
     pub queued: bool,
-    /// A job has not ended.
-    pub busy: bool,
     /// Its next WQE waits for an answer.
     pub blocked: bool,
-    /// While `busy`: it need not wait any more.
+    /// With jobs: it need not wait any more.
     pub kicked: bool,
-    /// No job starts before; while `busy`, when the job started.
+    /// No job starts before; with jobs, when the last started.
     pub not_before: u64,
 }
 
 impl Queue {
-    /// Units behind the next to fetch that may have completed.
+    /// Units behind the first not done with that may have completed.
     fn completed(&self) -> usize {
-        usize::from(self.waiting()).min(UNACKNOWLEDGED_UNITS)
+        usize::from(self.known()).min(UNACKNOWLEDGED_UNITS)
+    }
+
+    /// Units that are not told to be done with.
+    #[must_use]
+    pub fn known(&self) -> u16 {
+        self.producer.wrapping_sub(self.next)
+    }
+
+    /// Index of the next unit to fetch.
+    #[must_use]
+    pub fn fetched(&self) -> u16 {
+        self.jobs.back().filter(|job| !job.is_stale).map_or(self.next, |job| job.end)
     }
 
     /// Units that may be fetched.
     #[must_use]
     pub fn waiting(&self) -> u16 {
-        self.producer.wrapping_sub(self.next)
+        self.producer.wrapping_sub(self.fetched())
+    }
+
+    /// Has it a job?
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    /// Would a second job be of use, as far as can be told?
+    fn is_trusted(&self, around: &Around) -> bool {
+        !self.doubtful && around.is(&[QueuePairState::ReadyToSend]) && !around.row.pace.any()
+    }
+
+    /// May it have one more job?
+    fn may_have(&self, around: &Around) -> bool {
+        !self.blocked && (self.jobs.is_empty() || (self.jobs.len() == 1 && self.is_trusted(around)))
     }
 }
 
@@ -58,9 +101,9 @@ pub struct Around {
     pub looked: u64,
     /// When the operation is carried out.
     pub now: u64,
-    /// No job may start.
+    /// When they were looked at, no job might start.
     pub pause: bool,
-    /// There is room for a fetched job.
+    /// When it began, there was room for a fetched job.
     pub fetch_room: bool,
     /// Units for which there is room, 0 if there is none for a job.
     pub push_room: usize,
@@ -122,16 +165,17 @@ impl Model {
         {
             return bad;
         }
-        let advances = gap > queue.waiting();
+        let advances = gap > queue.known();
         if advances {
             queue.producer = producer;
         }
-        let is_free = !queue.busy && !queue.queued && !queue.blocked;
+        let is_free = queue.may_have(around) && !queue.queued;
         let units = doorbell.units.index();
         if doorbell.commits
             && (1..=around.push_room).contains(&units)
             && usize::from(gap) == units
             && is_free
+            && !queue.is_busy()
             && around.is(&[ReadyToSend])
             && Self::may_start(queue, around)
         {
@@ -158,9 +202,12 @@ impl Model {
         let mut effect = Effect::default();
         let number = self.line.pop_front().expect("somebody is in line");
         self.queues[number].queued = false;
-        let queue = self.queues[number];
-        if queue.waiting() > 0 && around.is(&[ReadyToSend, Drained, SendError, Error]) {
-            if Self::may_start(&queue, around) {
+        let queue = &self.queues[number];
+        if queue.waiting() > 0
+            && queue.may_have(around)
+            && around.is(&[ReadyToSend, Drained, SendError, Error])
+        {
+            if Self::may_start(queue, around) {
                 self.fetch(number, around, &mut effect);
             } else {
                 self.join(number);
@@ -180,41 +227,58 @@ impl Model {
             return;
         }
         let queue = &mut self.queues[number];
-        assert!(queue.busy, "progress without a job");
-        queue.busy = false;
-        queue.next = u16::try_from(progress.next_index.index()).expect("16 bits");
+        let ended = queue.jobs.pop_front().expect("progress without a job");
+        let next = u16::try_from(progress.next_index.index()).expect("16 bits");
+        queue.next = next;
+        if !ended.is_stale {
+            queue.doubtful = ended.end != next || progress.blocked;
+            queue.short = (queue.short + ended.end.wrapping_sub(next)) % 8;
+        }
         queue.not_before += u64::try_from(
             (u128::from(u64::from(progress.bytes)) * u128::from(u64::from(around.row.pace))) >> 18,
         )
         .expect("38 bits");
-        let is_kicked = std::mem::take(&mut queue.kicked);
-        if queue.waiting() > 0 && progress.blocked && !is_kicked {
-            queue.blocked = true;
+        queue.blocked |= progress.blocked && !queue.kicked;
+        queue.blocked &= queue.known() > 0;
+        if let Some(second) = queue.jobs.front_mut() {
+            second.is_stale = second.begin != next;
+            if queue.may_have(around) && queue.is_trusted(around) {
+                self.line_up(number);
+            }
         } else {
-            self.line_up(number);
+            queue.kicked = false;
+            if !queue.blocked {
+                self.line_up(number);
+            }
         }
     }
 
     fn rewind(&mut self, number: usize, progress: &Progress) {
         let queue = &mut self.queues[number];
-        if queue.busy {
-            queue.kicked |= !progress.blocked;
-            return;
+        if !queue.is_busy() {
+            queue.next = u16::try_from(progress.next_index.index()).expect("16 bits");
         }
-        queue.next = u16::try_from(progress.next_index.index()).expect("16 bits");
-        queue.blocked = progress.blocked && !queue.queued && queue.waiting() > 0;
         if !progress.blocked {
-            self.line_up(number);
+            self.release(number);
+            self.line_up_resting(number);
+        } else if !queue.is_busy() {
+            queue.blocked = (queue.blocked || !queue.queued) && queue.waiting() > 0;
         }
+    }
+
+    /// What it may have waited for has happened.
+    fn release(&mut self, number: usize) {
+        let queue = &mut self.queues[number];
+        queue.blocked = false;
+        queue.kicked |= queue.is_busy();
     }
 
     /// A peer has answered.
     pub fn kick(&mut self, number: usize) {
-        let queue = &mut self.queues[number];
-        if queue.busy {
-            queue.kicked = true;
-        } else if std::mem::take(&mut queue.blocked) {
-            self.line_up(number);
+        let was_blocked = self.queues[number].blocked;
+        self.release(number);
+        if was_blocked {
+            self.line_up_resting(number);
         }
     }
 
@@ -223,20 +287,18 @@ impl Model {
     /// # Panics
     /// When a queue begins anew while it has a job.
     pub fn change(&mut self, number: usize, resets: bool) {
-        let queue = &mut self.queues[number];
         if resets {
-            assert!(!queue.busy, "queue pair {number} begins anew, and has a job");
+            let queue = &mut self.queues[number];
+            assert!(!queue.is_busy(), "queue pair {number} begins anew, and has a job");
             *queue = Queue { queued: queue.queued, ..Queue::default() };
-        } else if queue.busy {
-            queue.kicked = true;
         } else {
-            queue.blocked = false;
-            self.line_up(number);
+            self.release(number);
+            self.line_up_resting(number);
         }
     }
 
     fn may_start(queue: &Queue, around: &Around) -> bool {
-        let is_due = around.looked >= queue.not_before || around.is(&FLUSHED);
+        let is_due = around.looked >= queue.not_before || !around.row.pace.any() || around.is(&FLUSHED);
         is_due && !around.pause
     }
 
@@ -247,16 +309,24 @@ impl Model {
         }
     }
 
+    /// Likewise, if it has no job: one with a job is looked at when that ends.
+    fn line_up_resting(&mut self, number: usize) {
+        if !self.queues[number].is_busy() {
+            self.line_up(number);
+        }
+    }
+
     fn join(&mut self, number: usize) {
         self.queues[number].queued = true;
         self.line.push_back(number);
     }
 
     fn fetch(&mut self, number: usize, around: &Around, effect: &mut Effect) {
-        let queue = self.queues[number];
+        let queue = &self.queues[number];
         let ring = 1 << around.row.log.index();
-        let units = usize::from(queue.waiting()).min(JOB_UNITS).min(ring);
-        let place = usize::from(queue.next) % ring;
+        let most = if ring < JOB_UNITS { ring } else { JOB_UNITS - usize::from(queue.short) };
+        let units = usize::from(queue.waiting()).min(most);
+        let place = usize::from(queue.fetched()) % ring;
         let first = units.min(ring - place);
         let base = u64::from(around.row.base) << 12;
         let read = |place: usize, units: usize| ReadCommand {
@@ -268,17 +338,23 @@ impl Model {
         if units > first {
             effect.reads.push(read(0, units - first));
         }
+        let has_second = !queue.is_busy() && queue.is_trusted(around);
         effect.job = Some(self.start(number, units, false, around));
+        if has_second {
+            self.line_up(number);
+        }
     }
 
     fn start(&mut self, number: usize, units: usize, pushed: bool, around: &Around) -> Job {
         let queue = &mut self.queues[number];
-        queue.busy = true;
+        let begin = queue.fetched();
+        let end = begin.wrapping_add(u16::try_from(units).expect("no more than a ring"));
+        queue.jobs.push_back(Span { begin, end, is_stale: false });
         queue.not_before = around.now;
         let row = &around.row;
         Job {
             qpn: (number as u64).into(),
-            index: Bits::from(u64::from(queue.next)),
+            index: Bits::from(u64::from(begin)),
             units: (units as u64).into(),
             pushed,
             colour: around.colour,

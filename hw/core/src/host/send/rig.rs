@@ -32,6 +32,8 @@ struct Under {
     colour: bool,
     began: u64,
     is_progress: bool,
+    /// For a fetched job, and for units of a pushed one.
+    room: (bool, usize),
 }
 
 /// A job on its way through the card.
@@ -65,6 +67,9 @@ pub(super) struct Counts {
     pub(super) holds: [u64; 3],
     /// Doorbells that were good because something has completed.
     pub(super) far_doorbells: u64,
+    /// Jobs that began behind another; those of them that went for nothing.
+    pub(super) seconds: u64,
+    pub(super) wasted: u64,
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a wire or a wish of its own")]
@@ -94,6 +99,12 @@ pub(super) struct Rig {
     pub(super) unit_bytes: u64,
     /// The next job is blocked after so many units.
     pub(super) block_after: Option<u64>,
+    /// Units of a WQE, unless `is_partial`: what a job has of one that goes on behind its end is left.
+    pub(super) grain: u64,
+    /// Units that a job gets done at most, likewise.
+    pub(super) quantum: u64,
+    /// Few queue pairs have all there is to do, and their jobs mostly end where they should.
+    pub(super) is_eager: bool,
     /// Jobs neither make progress nor are retired.
     pub(super) is_stuck: bool,
     pub(super) pause: bool,
@@ -112,8 +123,10 @@ pub(super) struct Rig {
     changes: VecDeque<QpChange>,
     progresses: VecDeque<Progress>,
     kicks: VecDeque<usize>,
-    /// Where the job under way is told to have been rewound to, by queue pair.
-    rewound: Vec<Option<Bits<16>>>,
+    /// The WQE that goes next, by queue pair: a job that begins elsewhere is passed over.
+    pub(super) cursors: Vec<u16>,
+    /// Whether the cycle before was one of a pause.
+    last_pause: bool,
     pushing: VecDeque<Bits<512>>,
     /// What the model says is still to come.
     awaited_reads: VecDeque<ReadCommand>,
@@ -148,6 +161,9 @@ impl Default for Rig {
             is_partial: false,
             unit_bytes: 64,
             block_after: None,
+            grain: 1,
+            quantum: u64::MAX,
+            is_eager: false,
             is_stuck: false,
             pause: false,
             drain: false,
@@ -163,7 +179,8 @@ impl Default for Rig {
             changes: VecDeque::new(),
             progresses: VecDeque::new(),
             kicks: VecDeque::new(),
-            rewound: vec![None; 1 << QPS],
+            cursors: vec![0; 1 << QPS],
+            last_pause: false,
             pushing: VecDeque::new(),
             awaited_reads: VecDeque::new(),
             awaited_jobs: VecDeque::new(),
@@ -213,7 +230,7 @@ impl Rig {
         self.rung.clear();
         self.running.clear();
         self.retiring.clear();
-        self.rewound.fill(None);
+        self.cursors.fill(0);
         self.awaited_reads.clear();
         self.awaited_jobs.clear();
         self.awaited_units.clear();
@@ -246,6 +263,9 @@ impl Rig {
 
     /// Queues a change.
     pub(super) fn tell(&mut self, number: usize, resets: bool) {
+        if resets {
+            self.cursors[number] = 0;
+        }
         let change = QpChange { qpn: (number as u64).into(), resets, ..QpChange::default() };
         push(&mut self.bench, self.change, &[change]);
         self.changes.push_back(change);
@@ -257,7 +277,7 @@ impl Rig {
         self.kicks.push_back(number);
     }
 
-    /// Queues a rewind, to so many units before the next to fetch.
+    /// Queues a rewind, to so many units before the next to go.
     pub(super) fn rewind(&mut self, number: usize, back: u16) {
         self.move_back(number, back, false);
     }
@@ -268,11 +288,8 @@ impl Rig {
     }
 
     fn move_back(&mut self, number: usize, back: u16, blocked: bool) {
-        let queue = self.model.queues[number];
-        let next_index = u64::from(queue.next.wrapping_sub(back)).into();
-        if queue.busy {
-            self.rewound[number] = Some(next_index);
-        }
+        self.cursors[number] = self.cursors[number].wrapping_sub(back);
+        let next_index = u64::from(self.cursors[number]).into();
         let qpn = (number as u64).into();
         let bytes = noise(&mut self.rng);
         self.advance(Progress { qpn, next_index, rewinds: true, blocked, bytes });
@@ -302,6 +319,8 @@ impl Rig {
         };
         let before = moved(self);
         let room = self.room();
+        // Operations look at it a cycle before they act.
+        let pause = std::mem::replace(&mut self.last_pause, self.pause);
         self.bench.step();
         let after = moved(self);
 
@@ -315,9 +334,9 @@ impl Rig {
                     colour: under.colour,
                     looked: under.began + 1 + self.clock_ahead,
                     now,
-                    pause: self.pause,
-                    fetch_room: room.0,
-                    push_room: room.1,
+                    pause,
+                    fetch_room: under.room.0,
+                    push_room: under.room.1,
                 };
                 effect =
                     self.act(&under, [0, 1, 2, 3].map(|source| before[source] != after[source]), &around);
@@ -336,6 +355,7 @@ impl Rig {
                 colour: self.colour,
                 began: cycle,
                 is_progress: read(&self.bench, "progress$valid"),
+                room,
             });
         }
         if let Some((number, row)) = self.write.take() {
@@ -356,7 +376,7 @@ impl Rig {
     /// Carries an operation out in the model.
     fn act(&mut self, under: &Under, moved: [bool; 4], around: &Around) -> Effect {
         let mut effect = Effect::default();
-        let queue = self.model.queues[under.number];
+        let queue = self.model.queues[under.number].clone();
         match moved {
             [true, false, false, false] => {
                 let progress = self.progresses.pop_front().expect("progress was queued");
@@ -364,12 +384,13 @@ impl Rig {
                 let cycles = if around.row.pace.any() { 4 } else { 2 };
                 assert_eq!(around.now - self.clock_ahead, under.began + cycles, "the cycles of progress");
                 if progress.rewinds {
-                    let case = if queue.busy { 2 } else { usize::from(queue.queued) };
+                    let case = if queue.is_busy() { 2 } else { usize::from(queue.queued) };
                     self.counts.rewinds[case] += 1;
                     self.counts.holds[case] += u64::from(progress.blocked);
                 } else {
                     let ended = self.running.iter_mut().find(|running| !running.has_ended);
                     ended.expect("a job runs").has_ended = true;
+                    self.counts.wasted += u64::from(queue.jobs[0].is_stale);
                 }
                 self.model.progress(&progress, around);
                 self.counts.blocks += u64::from(self.model.queues[under.number].blocked);
@@ -383,7 +404,7 @@ impl Rig {
                 let number = self.kicks.pop_front().expect("a kick was queued");
                 assert_eq!(number, under.number);
                 self.counts.releases += u64::from(queue.blocked);
-                self.counts.early_kicks += u64::from(queue.busy);
+                self.counts.early_kicks += u64::from(queue.is_busy());
                 self.model.kick(number);
             }
             [false, false, false, true] => {
@@ -401,11 +422,13 @@ impl Rig {
                 }
             }
             _ => {
+                assert!(queue.jobs.len() < 2, "who has two jobs does not stand in line");
                 assert_eq!(self.model.line.front(), Some(&under.number), "out of line");
                 effect = self.model.serve(around);
                 self.counts.idle_visits += u64::from(effect.job.is_none());
             }
         }
+        self.counts.seconds += u64::from(effect.job.is_some() && queue.is_busy());
         effect
     }
 
@@ -450,7 +473,7 @@ impl Rig {
         );
         assert!(self.model.line.is_empty() && self.running.is_empty() && self.pushing.is_empty());
         let left =
-            self.model.queues.iter().filter(|queue| queue.busy || queue.queued || queue.kicked).count();
+            self.model.queues.iter().filter(|queue| queue.is_busy() || queue.queued || queue.kicked).count();
         assert_eq!(left, 0, "queue pairs under way");
     }
 

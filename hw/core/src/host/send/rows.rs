@@ -2,29 +2,41 @@
 
 use rust_hdl::prelude::*;
 
+use super::look::{Look, Sight};
 use crate::constant::number;
-use crate::host::work::SendRow;
+use crate::host::work::{SendDoorbell, SendRow};
 use crate::prim::mul::Mul;
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
 use crate::record;
+use crate::transport::records::Progress;
 
 record! {
-    /// What is known of a send queue.
+    /// What is known of a send queue. Its jobs under way lie one behind the other, the youngest up to `fetched`.
     pub struct SendState {
         /// Index behind the last WQE that may be fetched.
         pub producer: Bits<16>,
-        /// Index of the next unit to fetch.
+        /// Index of the first unit that is not told to be done with; the oldest job begins there, unless it is `stale`.
         pub next_index: Bits<16>,
+        /// Index of the next unit to fetch.
+        pub fetched: Bits<16>,
+        /// Where the youngest job begins; meaningful with two jobs.
+        pub later: Bits<16>,
+        /// Jobs that have not ended, up to two.
+        pub jobs: Bits<2>,
+        /// The only job goes for nothing: the one before it has ended earlier than where it begins.
+        pub stale: Bit,
+        /// The last job did not end where it should have, so that a second one at once would be fetched for nothing.
+        pub doubtful: Bit,
+        /// Units that a job has fewer than it may: as many as the last ones left for the next, so that WQEs end with it.
+        pub short: Bits<3>,
         /// It stands in line.
         pub queued: Bit,
-        /// A job has not ended.
-        pub busy: Bit,
-        /// Its next WQE waits for an answer of the peer: not in line, without a job, and with units that wait.
+        /// Its next WQE waits for an answer of the peer: no job starts, though units wait.
         pub blocked: Bit,
-        /// With `busy`: something has happened that what the job finds blocked may have waited for.
+        /// With jobs: something has happened that what they find blocked may have waited for.
         pub kicked: Bit,
-        /// No job starts before this cycle; while `busy`, when the job started. All 64 bits: fewer would come round, and
+        /// No job starts before this cycle; with jobs, when the youngest started. All 64 bits: fewer would come round, and
         /// hold up a queue pair that had rested long.
         pub not_before: Bits<64>,
     }
@@ -33,11 +45,12 @@ record! {
 block! {
     /// Keeps a [`SendState`] for each of `2^QPS` queue pairs, and holds the one in use, with its row, for the operation.
     ///
-    /// - **Ports** `begins`, `index`: read; `looks`: a cycle later, with the queue pair's `row`, the doorbell's `producer`, the
-    ///   progress's `bytes` and the cycle, `now`. `held_row`, `state`: both rows, from the next cycle on; `waiting`, `gap`: units
-    ///   from the next to fetch to the known producer, and to the doorbell's; `capacity`: units of the ring; `is_due`: the
-    ///   pace allowed a job at `looks`. `delay`: cycles that `bytes` take at the row's pace, 2 cycles after the others;
-    ///   0 at once without a pace. `writes`, `changed`: the new state of `index`; `scrubs`: nothing is known of it.
+    /// - **Ports** `begins`, `index`: read; `doorbell`, `progress`: the operation, if it is one of them, from then on; `fetch_room`,
+    ///   `push_room`: there is room for jobs. `looks`: a cycle later, with the queue pair's `row`, the cycle, `now`, and `pause`;
+    ///   `rings`: it is a doorbell. `pushes`: with `looks`, a push starts, from `start` on. `held_row`, `state`, `sight`: both
+    ///   rows, and what is seen with them, from the next cycle on. `delay`: cycles that the progress's bytes take at the
+    ///   row's pace, 2 cycles after the others; 0 at once without a pace. `writes`, `changed`: the new state of `index`;
+    ///   `scrubs`: nothing is known of it.
     /// - **Latency** as said. **Rate** an operation every 3 cycles.
     /// - **Reset** none: the owner scrubs.
     /// - **Limits** the delay is rounded down to whole cycles.
@@ -46,29 +59,33 @@ block! {
         pub begins: Signal<In, Bit>,
         pub index: Signal<In, Bits<QPS>>,
         pub looks: Signal<In, Bit>,
+        pub rings: Signal<In, Bit>,
         pub row: Signal<In, SendRow>,
-        pub producer: Signal<In, Bits<16>>,
-        pub bytes: Signal<In, Bits<32>>,
+        pub doorbell: Signal<In, SendDoorbell>,
+        pub progress: Signal<In, Progress>,
         pub now: Signal<In, Bits<64>>,
+        pub fetch_room: Signal<In, Bit>,
+        pub push_room: Signal<In, Bit>,
+        pub pause: Signal<In, Bit>,
+        pub pushes: Signal<Out, Bit>,
+        pub start: Signal<Out, Bits<16>>,
         pub held_row: Signal<Out, SendRow>,
         pub state: Signal<Out, SendState>,
-        pub waiting: Signal<Out, Bits<16>>,
-        pub gap: Signal<Out, Bits<16>>,
-        pub capacity: Signal<Out, Bits<16>>,
-        pub is_due: Signal<Out, Bit>,
+        pub sight: Signal<Out, Sight>,
         pub delay: Signal<Out, Bits<64>>,
         pub writes: Signal<In, Bit>,
         pub changed: Signal<In, SendState>,
         pub scrubs: Signal<In, Bit>,
         states: BlockRam<SendState, QPS>,
+        look: Look<QPS>,
         weigh: Mul<32, 24, 56>,
         seen_row: Reg<SendRow>,
         seen_state: Reg<SendState>,
-        seen_waiting: Reg<Bits<16>>,
-        seen_gap: Reg<Bits<16>>,
-        seen_capacity: Reg<Bits<16>>,
-        was_due: Reg<Bit>,
-        one: Constant<Bits<16>> = number(1),
+        seen: Reg<Sight>,
+        /// Of the doorbell, and of the jobs: nobody else takes room while the operation is under way.
+        first: Reg<Bits<16>>,
+        had_fetch_room: Reg<Bit>,
+        had_push_room: Reg<Bit>,
         /// Bytes by cycles a KiB, in 1/256.
         pace_at: Constant<Bits<6>> = number(18),
         nothing: Constant<SendState> = Constant::new(SendState::default()),
@@ -79,30 +96,40 @@ impl<const QPS: usize> Logic for Rows<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, states, weigh);
-        dff_setup!(self, clock, seen_row, seen_state, seen_waiting, seen_gap, seen_capacity, was_due);
+        dff_setup!(self, clock, seen_row, seen_state, seen, first, had_fetch_room, had_push_room);
         self.states.read_enable.next = self.begins.val();
         self.states.read_address.next = self.index.val();
+        self.look.row.next = self.row.val();
+        self.look.state.next = self.states.read_data.val();
+        self.look.doorbell.next = self.doorbell.val();
+        self.look.progress.next = self.progress.val();
+        self.look.now.next = self.now.val();
+        if self.begins.val() {
+            self.first.d.next = self.doorbell.val().producer - bit_cast::<16, 3>(self.doorbell.val().units);
+            self.had_fetch_room.d.next = self.fetch_room.val();
+            self.had_push_room.d.next = self.push_room.val();
+        }
+        self.look.rings.next = self.rings.val();
+        self.look.start.next = self.first.q.val();
+        self.look.pause.next = self.pause.val();
+        self.look.fetch_room.next = self.had_fetch_room.q.val();
+        self.look.push_room.next = self.had_push_room.q.val();
+        self.start.next = self.first.q.val();
+        self.pushes.next = self.looks.val() & self.look.sight.val().is_push;
         if self.looks.val() {
             self.seen_row.d.next = self.row.val();
             self.seen_state.d.next = self.states.read_data.val();
-            self.seen_waiting.d.next =
-                self.states.read_data.val().producer - self.states.read_data.val().next_index;
-            self.seen_gap.d.next = self.producer.val() - self.states.read_data.val().next_index;
-            self.seen_capacity.d.next = self.one.val() << self.row.val().log;
-            self.was_due.d.next = self.now.val() >= self.states.read_data.val().not_before;
+            self.seen.d.next = self.look.sight.val();
         }
         self.weigh.enable.next = true;
-        self.weigh.a.next = self.bytes.val();
+        self.weigh.a.next = self.progress.val().bytes;
         self.weigh.b.next = self.row.val().pace;
 
         self.held_row.next = self.seen_row.q.val();
         self.state.next = self.seen_state.q.val();
-        self.waiting.next = self.seen_waiting.q.val();
-        self.gap.next = self.seen_gap.q.val();
-        self.capacity.next = self.seen_capacity.q.val();
-        self.is_due.next = self.was_due.q.val();
+        self.sight.next = self.seen.q.val();
         self.delay.next = 0.into();
-        if self.seen_row.q.val().pace.any() {
+        if self.seen.q.val().is_paced {
             self.delay.next = bit_cast::<64, 56>(self.weigh.p.val() >> self.pace_at.val());
         }
 

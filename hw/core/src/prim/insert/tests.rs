@@ -8,7 +8,7 @@ use super::model::insert;
 use crate::stream::{Beat, beats, bytes};
 use crate::testing::{collect, push, read, stalls, zoo};
 
-const LATENCY: u64 = 3;
+const LATENCY: u64 = 2;
 const LIMIT: u64 = 20_000;
 
 type Order = (Prefix, Vec<u8>);
@@ -22,6 +22,8 @@ fn order(rng: &mut SplitMix64, len: usize, payload_len: usize, tail: usize) -> O
         payload_len: (payload_len as u64).into(),
         total: ((len + payload_len + tail) as u64).into(),
         err: false,
+        v6: payload_len % 2 == 1,
+        tagged: len % 2 == 1,
     };
     (prefix, random(payload_len))
 }

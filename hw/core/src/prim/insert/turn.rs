@@ -1,13 +1,10 @@
-//! The shifter of the inserter: payload meets header in one beat.
+//! A shifter that moves whole packets: payload meets header in one beat.
 
 use rust_hdl::prelude::*;
 
-use crate::constant::{constants, number};
+use super::rotate::Rotate;
 use crate::prim::reg::Reg;
 use crate::stream::Beat;
-
-/// Steps of the widest rotation: 64 bytes.
-const STEPS: usize = 6;
 
 block! {
     /// Moves each packet up by `shift` bytes and puts the header into what becomes free.
@@ -37,32 +34,20 @@ block! {
         carry: Reg<Bits<D>>,
         carried: Signal<Local, Bits<D>>,
         room: Signal<Local, Bits<D>>,
-        step: [Signal<Local, Bits<D>>; 7],
-        is_step: [Constant<Bit>; STEPS] = constants(|step| 8_usize << step < D),
-        up: [Constant<Bits<10>>; STEPS] = constants(|step| (8_u64 << step).into()),
-        down: [Constant<Bits<10>>; STEPS] = std::array::from_fn(|step| number(D.saturating_sub(8 << step))),
+        rotate: Rotate<D>,
         ones: Constant<Bits<D>> = Constant::new(Bits::mask()),
     }
 }
 
 impl<const D: usize> Logic for Turn<D> {
     #[hdl_gen]
-    #[expect(clippy::collapsible_if, reason = "the outer condition is a constant, which the emitter folds")]
     fn update(&mut self) {
         dff_setup!(self, clock, turned, turned_beat, turned_header, turned_shift, done, done_beat, carry);
         self.joined.next = self.done.q.val();
         self.joined_beat.next = self.done_beat.q.val();
 
-        self.step[0].next = self.beat.val().data;
-        for i in 0..6 {
-            self.step[i + 1].next = self.step[i].val();
-            if self.is_step[i].val() {
-                if self.shift.val().get_bit(i) {
-                    self.step[i + 1].next =
-                        (self.step[i].val() << self.up[i].val()) | (self.step[i].val() >> self.down[i].val());
-                }
-            }
-        }
+        self.rotate.data.next = self.beat.val().data;
+        self.rotate.shift.next = self.shift.val();
         self.room.next = self.ones.val() << (bit_cast::<10, 6>(self.turned_shift.q.val()) << 3);
         self.carried.next = self.carry.q.val();
         if self.turned_beat.q.val().sop {
@@ -73,7 +58,7 @@ impl<const D: usize> Logic for Turn<D> {
             self.turned_header.d.next = self.header.val();
             self.turned_shift.d.next = self.shift.val();
             self.turned_beat.d.next = self.beat.val();
-            self.turned_beat.d.next.data = self.step[6].val();
+            self.turned_beat.d.next.data = self.rotate.rotated.val();
 
             self.done.d.next = self.turned.q.val();
             self.done_beat.d.next = self.turned_beat.q.val();

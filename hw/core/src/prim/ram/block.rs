@@ -4,7 +4,7 @@ use rust_hdl::prelude::*;
 
 use super::declare;
 
-/// One write port, one synchronous read port; becomes block or ultra RAM.
+/// One write port, one synchronous read port; becomes block RAM.
 ///
 /// - **Ports** `write_*`: stores `write_data` at the clock edge; `read_enable`: `read_data` shows the word at
 ///   `read_address` from the next cycle on and holds it until the next read.
@@ -71,7 +71,7 @@ impl<T: Synth, const LOG: usize> Logic for BlockRam<T, LOG> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use rust_hdl::prelude::Bits;
     use stroma_verilate::SplitMix64;
 
@@ -79,8 +79,8 @@ mod tests {
     use crate::testing::{RAM_LOG, noise, zoo_model};
 
     /// A plain array, read before it is written: a read of the word being written gives the old one.
-    fn check<const D: usize>() {
-        let mut model = zoo_model::<D>("block_ram");
+    pub(in crate::prim::ram) fn check<const D: usize>(name: &str) {
+        let mut model = zoo_model::<D>(name);
         let port = |name: &str| model.port(name).expect("a port of the RAM");
         let (clock, write_enable, write_address) =
             (port("clock"), port("write_enable"), port("write_address"));
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_model() {
-        check::<64>();
-        check::<512>();
+        check::<64>("block_ram");
+        check::<512>("block_ram");
     }
 }

@@ -6,8 +6,8 @@ use crate::stream::{Beat, beats, bytes};
 use crate::testing::{collect, push, read, stalls, verilated};
 use crate::verilog::differential::{assert_agree, differential};
 
-/// Cycles from the last beat in to the last beat out.
-const LATENCY: u64 = 3;
+/// Cycles from a beat in to the beat out that it ends.
+const LATENCY: u64 = 2;
 const LIMIT: u64 = 100_000;
 
 /// The bytes of a piece, and whether it is bad.
@@ -110,7 +110,8 @@ fn agree<const D: usize>() {
     let mut under = Under::<D>::new();
     for seed in 0..6 {
         let (sent, taken) = under.agrees(&packets(seed, 60, 600));
-        assert_eq!(taken, sent + LATENCY, "a seam costs a cycle");
+        let late = taken - sent - LATENCY;
+        assert!(late <= 1, "a seam costs {late} cycles");
     }
 }
 
@@ -142,6 +143,34 @@ fn four_kibibytes_pass_in_one_piece_without_a_gap() {
     let (mut under, mut rng) = (Under::<512>::new(), SplitMix64::new(4));
     let all: Vec<_> = (0..5).map(|_| vec![piece(&mut rng, 4096)]).collect();
     assert_eq!(under.agrees(&all), (5 * 64, 5 * 64 + LATENCY));
+}
+
+/// Packets on offer at once, and the cycles from the first beat in to each beat out.
+fn moments(packets: &[&[u64]]) -> Vec<u64> {
+    let (mut under, mut rng) = (Under::<512>::new(), SplitMix64::new(7));
+    for packet in packets {
+        let pieces: Vec<Piece> = packet.iter().map(|len| piece(&mut rng, *len)).collect();
+        under.send(&pieces);
+    }
+    let mut moments = Vec::new();
+    for cycle in 0..30 {
+        under.bench.step();
+        moments.extend(collect::<Beat<512>>(&mut under.bench, under.source).iter().map(|_| cycle));
+    }
+    moments
+}
+
+#[test]
+fn a_beat_takes_two_cycles_and_what_it_leaves_behind_one_more() {
+    assert_eq!(moments(&[&[64]]), [2]);
+    assert_eq!(moments(&[&[5]]), [2]);
+    assert_eq!(moments(&[&[30, 30]]), [3]);
+    assert_eq!(moments(&[&[128]]), [2, 3], "that more comes is known");
+    // The second beat pushes out the first, and is left over.
+    assert_eq!(moments(&[&[64, 64]]), [3, 4]);
+    assert_eq!(moments(&[&[40, 40], &[9], &[9]]), [3, 4, 5, 6], "nothing came to catch up in");
+    assert_eq!(moments(&[&[40, 40], &[9, 9], &[9]]), [3, 4, 5, 6]);
+    assert_eq!(moments(&[&[40, 40], &[192], &[9]]), [3, 4, 5, 6, 7, 8], "each waits for the one before");
 }
 
 fn survive<const D: usize>() {

@@ -16,7 +16,7 @@ block! {
     /// Moves the cursor on, as the verdict says. Logic only.
     ///
     /// - **Ports** `row`: with its cursor complete; `verdict`, `work`, `opening`, `packets`: as in [`Judge`](super::judge::Judge);
-    ///   `ticket`: of this work, if it is local; `colour`: to put into the message. `after`: the row afterwards; `message`,
+    ///   `ahead`: PSNs from the cursor to the frontier; `skips`, `left`: bytes of the message before the cursor, and from there on; `ticket`: of this work, if it is local; `colour`: to put into the message. `after`: the row afterwards; `message`,
     ///   `alarm`, `entry`: with `verdict.message`, what is sent, and what is remembered of it if `begins`; `handed`: with
     ///   `verdict.local`, what goes to the mover; `job`: with `verdict.key`, what is asked of a key; `failure`: with `verdict.fails`, what is told; `order`: where the units go;
     ///   `bytes`: that the job has to account for.
@@ -27,6 +27,9 @@ block! {
         pub work: Signal<In, Work>,
         pub opening: Signal<In, Opening>,
         pub packets: Signal<In, Bits<24>>,
+        pub ahead: Signal<In, Bits<24>>,
+        pub skips: Signal<In, Bits<32>>,
+        pub left: Signal<In, Bits<32>>,
         pub ticket: Signal<In, Bits<48>>,
         pub colour: Signal<In, Bit>,
         pub after: Signal<Out, CursorRow>,
@@ -45,7 +48,6 @@ block! {
         end: Signal<Local, Bits<24>>,
         lead: Signal<Local, Bits<24>>,
         again: Signal<Local, Bit>,
-        skips: Signal<Local, Bits<32>>,
         moved: Signal<Local, CursorRow>,
         asked: Signal<Local, KeyJob>,
         one: Constant<Bits<5>> = number(1),
@@ -70,9 +72,8 @@ impl Logic for Advance {
         self.begins.next = self.verdict.val().message & self.is_new.val();
         self.behind.next = self.row.val().index + bit_cast::<16, 4>(self.work.val().units);
         self.end.next = self.row.val().psn + self.verdict.val().covers;
-        self.lead.next = self.row.val().frontier - self.end.val();
+        self.lead.next = self.ahead.val() - self.verdict.val().covers;
         self.again.next = !self.lead.val().get_bit(23);
-        self.skips.next = (bit_cast::<32, 24>(self.row.val().sent) << 7) << self.work.val().path_mtu;
 
         self.moved.next = self.row.val();
         self.bytes.next = 0.into();
@@ -83,7 +84,7 @@ impl Logic for Advance {
             self.moved.next.psn = self.end.val();
             self.moved.next.sent = self.row.val().sent + self.verdict.val().covers;
             if self.verdict.val().finishes {
-                self.bytes.next = self.work.val().length - self.skips.val();
+                self.bytes.next = self.left.val();
                 self.moved.next.index = self.behind.val();
                 self.moved.next.sent = 0.into();
                 self.moved.next.slot = self.row.val().slot + 1;

@@ -11,8 +11,8 @@ use crate::transport::records::{Progress, Rewind};
 block! {
     /// Changes rows between works.
     ///
-    /// - **Ports** `rewind`, `change`: what is to be done, rewinds first; `free`: the rows are; `begins`: it begins, and looks
-    ///   at the row of `index`; `row`: that row, a cycle later; `write`, `write_index`, `write_row`: the row afterwards;
+    /// - **Ports** `rewind`, `change`: what is to be done, rewinds first; `wants`: there is something that
+    ///   waits for `free` alone; `free`: the rows are; `begins`: it begins, and looks at the row of `index`; `row`: that row, a cycle later; `write`, `write_index`, `write_row`: the row afterwards;
     ///   `progress`, `flush`: into FIFOs whose `ready` is a register; `rewound`, `forgotten`, `qpn`: `qpn` sends again from now
     ///   on, or begins anew; `busy`: under way.
     /// - **Latency** 1 cycle from `begins` to all that follows. **Rate** 2 cycles each.
@@ -26,6 +26,7 @@ block! {
         pub reset: Signal<In, Bit>,
         pub rewind: StreamSink<Rewind>,
         pub change: StreamSink<QpChange>,
+        pub wants: Signal<Out, Bit>,
         pub free: Signal<In, Bit>,
         pub begins: Signal<Out, Bit>,
         pub index: Signal<Out, Bits<QPS>>,
@@ -42,6 +43,7 @@ block! {
         rewinding: Reg<Bit>,
         changing: Reg<Bit>,
         is_idle: Signal<Local, Bit>,
+        may_begin: Signal<Local, Bit>,
         may_rewind: Signal<Local, Bit>,
         may_change: Signal<Local, Bit>,
         moves: Signal<Local, Bit>,
@@ -58,16 +60,13 @@ impl<const QPS: usize> Logic for Amend<QPS> {
         dff_setup!(self, clock, rewinding, changing);
         self.is_idle.next = !self.rewinding.q.val() & !self.changing.q.val();
         self.busy.next = !self.is_idle.val();
-        self.may_rewind.next =
-            self.free.val() & self.is_idle.val() & self.rewind.valid.val() & self.progress.ready.val();
-        self.may_change.next = self.free.val()
-            & self.is_idle.val()
-            & !self.rewind.valid.val()
-            & self.change.valid.val()
-            & self.flush.ready.val();
-        self.begins.next = self.may_rewind.val() | self.may_change.val();
-        self.rewinding.d.next = self.may_rewind.val();
-        self.changing.d.next = self.may_change.val();
+        self.may_rewind.next = self.rewind.valid.val() & self.progress.ready.val();
+        self.may_change.next = !self.rewind.valid.val() & self.change.valid.val() & self.flush.ready.val();
+        self.wants.next = self.may_rewind.val() | self.may_change.val();
+        self.may_begin.next = self.free.val() & self.is_idle.val();
+        self.begins.next = self.may_begin.val() & (self.may_rewind.val() | self.may_change.val());
+        self.rewinding.d.next = self.may_begin.val() & self.may_rewind.val();
+        self.changing.d.next = self.may_begin.val() & self.may_change.val();
         self.index.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);
         if self.rewind.valid.val() {
             self.index.next = bit_cast::<QPS, 24>(self.rewind.payload.val().qpn);

@@ -72,8 +72,9 @@ impl Logic for CatchUp {
             self.moved.next.head_index = self.work.val().index;
         }
         self.caught.next = self.moved.val();
-        self.looks.next = self.moved.val().slot;
-        if self.moved.val().slot == self.base.val().head {
+        // Wherever the cursor has gone to, that is the oldest or the head.
+        self.looks.next = self.row.val().slot;
+        if self.follows.val() | self.is_behind.val() | !self.back.val().any() {
             self.looks.next = self.acked.val().tail;
         }
     }

@@ -1,4 +1,4 @@
-//! The desk: one work at a time is judged, and all that follows happens at once.
+//! The desk: works are judged one behind the other, and all that follows from one happens at once.
 
 use rust_hdl::prelude::*;
 
@@ -9,41 +9,50 @@ use super::job::Job;
 use super::judge::{Judge, Verdict};
 use super::keyed::Keyed;
 use super::measure::Measure;
+use super::onward::Onward;
+use super::pace::Pace;
+use super::remain::Remain;
 use super::route::Order;
 use super::rows::CursorRow;
 use super::tickets::Tickets;
 use crate::host::work::Work;
 use crate::prim::reg::Reg;
-use crate::stream::{StreamSink, StreamSource};
+use crate::stream::StreamSource;
 use crate::transport::records::{AckedRow, Alarm, KeyJob, KeyedRow, Message, Nudge, Progress, Sent};
 
 block! {
     /// Decides what becomes of works.
     ///
-    /// Its rows are read; the cursor catches up, while the message under it is read; the work is judged; and all that follows
-    /// is written and sent in one cycle. It begins only when there is room for whatever may follow.
+    /// A work's rows are read; the cursor catches up, while the message under it is read; the work is judged; and all that follows
+    /// is written and sent in one cycle. The next one begins while it is judged, as [`Pace`] has it.
     ///
-    /// - **Ports** `work`, `opening`: a work, and how its units begin; `free`: it may begin; `begins`: it does, and looks at its row;
-    ///   `row`: that row, a cycle later; `write`, `after`: the row afterwards; `local`, `order`, `message`, `alarm`, `progress`,
-    ///   `failure`, `key`: into FIFOs whose `ready` is a register; `rewound`, `forgotten`, `changed`: what happened between
-    ///   works, to which queue pair; `out_slot`: the message looked at; `records`: `entry` is to be stored at the place
-    ///   of `sent_slot`; `idle`: no work is under way; the rest as in [`Admit`](super::Admit).
-    /// - **Latency** 3 cycles from `begins` to what a work gives. **Rate** 4 cycles a work.
+    /// - **Ports** `coming`: a work is shown from the next cycle on; `work`, `opening`: that work, and how its units begin, until `takes`;
+    ///   `free`, `room`, `same`: as in [`Pace`]; `begins`: it begins; `row`, `acked`, `keyed`: its rows, a cycle later and in each
+    ///   cycle until `takes`, as of the cycle before; `write`, `qpn`, `after`: its row afterwards; `local`, `order`, `message`, `alarm`, `progress`,
+    ///   `failure`: into FIFOs that have room for all that has begun; `key`: into one whose `ready` is a register; `rewound`, `forgotten`,
+    ///   `changed`: what happened between works, to which queue pair; `out_slot`: the message looked at, with `takes`; `records`:
+    ///   `entry` is to be stored at the place of `sent_slot`; `idle`: no work is under way; the rest as in [`Admit`](super::Admit).
+    /// - **Latency** 3 cycles from `begins` to what a work gives. **Rate** 2 cycles a work, 3 behind one that goes to the mover or to a key,
+    ///   and behind one of the same queue pair that does not leave the cursor behind all messages, or leaves just one unanswered.
     /// - **Backpressure** a work does not begin while any output lacks room, but for `key`: without room there, work on a key
     ///   does not go.
-    /// - **Reset** forgets the work under way and the job, and counts local works from 0.
+    /// - **Reset** forgets the works under way and the job, and counts local works from 0.
     pub struct Desk {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
-        pub work: StreamSink<Work>,
-        pub opening: StreamSink<Opening>,
+        pub coming: Signal<In, Bit>,
+        pub work: Signal<In, Work>,
+        pub opening: Signal<In, Opening>,
+        pub takes: Signal<Out, Bit>,
         pub free: Signal<In, Bit>,
+        pub room: Signal<In, Bit>,
+        pub same: Signal<In, Bit>,
         pub begins: Signal<Out, Bit>,
         pub row: Signal<In, CursorRow>,
         pub write: Signal<Out, Bit>,
+        pub qpn: Signal<Out, Bits<24>>,
         pub after: Signal<Out, CursorRow>,
         pub acked: Signal<In, AckedRow>,
-        pub out_enable: Signal<Out, Bit>,
         pub out_slot: Signal<Out, Bits<6>>,
         pub out_found: Signal<In, Sent>,
         pub records: Signal<Out, Bit>,
@@ -64,26 +73,29 @@ block! {
         pub failure: StreamSource<Nudge>,
         pub reads_waiting: Signal<Out, Bit>,
         pub idle: Signal<Out, Bit>,
+        pace: Pace,
         catch_up: CatchUp,
+        onward: Onward,
         measure: Measure,
+        remain: Remain,
         judge: Judge,
         advance: Advance,
         job: Job,
         tickets: Tickets,
         keys: Keyed,
-        // At most one of the three.
-        catching: Reg<Bit>,
-        judging: Reg<Bit>,
-        acting: Reg<Bit>,
+        // Of the work that is judged, and then acts.
+        held: Reg<Work>,
+        held_opening: Reg<Opening>,
         cursor: Reg<CursorRow>,
         resumes: Reg<Bit>,
         pending: Reg<Bits<6>>,
         reads: Reg<Bits<5>>,
         packets: Reg<Bits<24>>,
         verdict: Reg<Verdict>,
-        is_idle: Signal<Local, Bit>,
-        has_room: Signal<Local, Bit>,
-        enters: Signal<Local, Bit>,
+        ahead: Reg<Bits<24>>,
+        skips: Reg<Bits<32>>,
+        left: Reg<Bits<32>>,
+        acts: Signal<Local, Bit>,
         is_local: Signal<Local, Bit>,
     }
 }
@@ -92,49 +104,62 @@ impl Logic for Desk {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins of the stages, one line a wire")]
     fn update(&mut self) {
-        clock!(self, clock, job, tickets, keys);
-        dff_setup!(self, clock, catching, judging, acting, cursor, resumes, pending, reads, packets, verdict);
+        clock!(self, clock, pace, job, tickets, keys);
+        dff_setup!(self, clock, held, held_opening, cursor, resumes, pending, reads, packets, verdict);
+        dff_setup!(self, clock, ahead, skips, left);
+        self.pace.reset.next = self.reset.val();
         self.job.reset.next = self.reset.val();
         self.tickets.reset.next = self.reset.val();
-        self.is_idle.next = !self.catching.q.val() & !self.judging.q.val() & !self.acting.q.val();
-        self.idle.next = self.is_idle.val();
-        self.has_room.next = self.local.ready.val()
-            & self.order.ready.val()
-            & self.message.ready.val()
-            & self.alarm.ready.val()
-            & self.progress.ready.val()
-            & self.failure.ready.val();
-        self.enters.next = self.is_idle.val()
-            & self.free.val()
-            & self.has_room.val()
-            & self.work.valid.val()
-            & self.opening.valid.val();
-        self.begins.next = self.enters.val();
-        self.catching.d.next = self.enters.val();
-        self.judging.d.next = self.catching.q.val();
-        self.acting.d.next = self.judging.q.val();
+        self.pace.coming.next = self.coming.val();
+        self.pace.free.next = self.free.val();
+        self.pace.room.next = self.room.val();
+        self.pace.same.next = self.same.val();
+        self.pace.onward.next = self.onward.can.val();
+        self.pace.alone.next = self.onward.alone.val();
+        self.begins.next = self.pace.begins.val();
+        self.takes.next = self.pace.takes.val();
+        self.acts.next = self.pace.acting.val();
+        self.idle.next = self.pace.idle.val();
 
+        // Two ways to a cursor: from the row, or from the work before.
         self.catch_up.row.next = self.row.val();
         self.catch_up.acked.next = self.acked.val();
-        self.catch_up.work.next = self.work.payload.val();
-        self.catch_up.follows.next = self.job.follows.val();
-        self.measure.length.next = self.work.payload.val().length;
-        self.measure.path_mtu.next = self.work.payload.val().path_mtu;
-        self.out_enable.next = self.catching.q.val();
+        self.catch_up.work.next = self.work.val();
+        self.catch_up.follows.next = self.job.follows.val() & !self.acts.val();
+        self.onward.row.next = self.cursor.q.val();
+        self.onward.verdict.next = self.verdict.q.val();
+        self.onward.after.next = self.advance.after.val();
+        self.onward.acked.next = self.acked.val();
+        self.measure.length.next = self.work.val().length;
+        self.measure.path_mtu.next = self.work.val().path_mtu;
         self.out_slot.next = self.catch_up.looks.val();
         self.tickets.ended.next = self.ended.val();
-        self.tickets.asks.next = self.catching.q.val();
+        self.tickets.asks.next = self.pace.takes.val();
         self.tickets.asked.next = self.row.val().local_ticket;
-        self.keys.looks.next = self.catching.q.val();
-        self.keys.row.next = self.row.val();
+        self.keys.looks.next = self.pace.takes.val();
+        self.keys.turn.next = self.row.val().key_turn;
         self.keys.keyed.next = self.keyed.val();
         self.keys.room.next = self.key.ready.val();
-        if self.catching.q.val() {
+        if self.pace.takes.val() {
+            self.held.d.next = self.work.val();
+            self.held_opening.d.next = self.opening.val();
+            self.packets.d.next = self.measure.packets.val();
             self.cursor.d.next = self.catch_up.caught.val();
             self.resumes.d.next = self.catch_up.resumes.val();
             self.pending.d.next = self.catch_up.pending.val();
             self.reads.d.next = self.catch_up.reads.val();
-            self.packets.d.next = self.measure.packets.val();
+        }
+        if self.pace.straight.val() {
+            // Neither a ticket nor a turn is new there: else the next one waits.
+            self.out_slot.next = self.onward.looks.val();
+            self.tickets.asked.next = self.cursor.q.val().local_ticket;
+            self.keys.turn.next = self.cursor.q.val().key_turn;
+            if self.pace.takes.val() {
+                self.cursor.d.next = self.onward.caught.val();
+                self.resumes.d.next = false;
+                self.pending.d.next = self.onward.pending.val();
+                self.reads.d.next = self.onward.reads.val();
+            }
         }
 
         self.judge.row.next = self.cursor.q.val();
@@ -142,66 +167,69 @@ impl Logic for Desk {
         self.judge.pending.next = self.pending.q.val();
         self.judge.reads.next = self.reads.q.val();
         self.judge.found.next = self.out_found.val();
-        self.judge.work.next = self.work.payload.val();
-        self.judge.opening.next = self.opening.payload.val();
+        self.judge.work.next = self.held.q.val();
+        self.judge.opening.next = self.held_opening.q.val();
         self.judge.packets.next = self.packets.q.val();
         self.judge.local_ended.next = self.tickets.has_ended.val();
         self.judge.keys.next = self.keys.standing.val();
         self.judge.bytes.next = self.job.total.val();
-        if self.judging.q.val() {
+        self.remain.length.next = self.held.q.val().length;
+        self.remain.sent.next = self.cursor.q.val().sent;
+        self.remain.path_mtu.next = self.held.q.val().path_mtu;
+        self.ahead.d.next = self.judge.ahead.val();
+        self.skips.d.next = self.remain.skips.val();
+        self.left.d.next = self.remain.bytes.val();
+        if self.pace.judging.val() {
             self.cursor.d.next = self.judge.cursor.val();
             self.verdict.d.next = self.judge.verdict.val();
         }
 
         self.advance.row.next = self.cursor.q.val();
         self.advance.verdict.next = self.verdict.q.val();
-        self.advance.work.next = self.work.payload.val();
-        self.advance.opening.next = self.opening.payload.val();
+        self.advance.work.next = self.held.q.val();
+        self.advance.opening.next = self.held_opening.q.val();
         self.advance.packets.next = self.packets.q.val();
+        self.advance.ahead.next = self.ahead.q.val();
+        self.advance.skips.next = self.skips.q.val();
+        self.advance.left.next = self.left.q.val();
         self.advance.ticket.next = self.tickets.ticket.val();
         self.advance.colour.next = self.colour.val();
-        self.job.acts.next = self.acting.q.val();
-        self.job.work.next = self.work.payload.val();
+        self.job.acts.next = self.acts.val();
+        self.job.work.next = self.held.q.val();
         self.job.verdict.next = self.verdict.q.val();
         self.job.bytes.next = self.advance.bytes.val();
         self.job.rewound.next = self.rewound.val();
         self.job.forgotten.next = self.forgotten.val();
         self.job.qpn.next = self.changed.val();
 
-        self.work.ready.next = self.acting.q.val();
-        self.opening.ready.next = self.acting.q.val();
-        self.write.next = self.acting.q.val();
+        self.qpn.next = self.held.q.val().qpn;
+        self.write.next = self.acts.val();
         self.after.next = self.advance.after.val();
-        self.records.next = self.acting.q.val() & self.advance.begins.val();
+        self.records.next = self.acts.val() & self.advance.begins.val();
         self.sent_slot.next = self.cursor.q.val().slot;
         self.entry.next = self.advance.entry.val();
-        self.reads_waiting.next = self.acting.q.val() & self.verdict.q.val().read_waits;
-        self.message.valid.next = self.acting.q.val() & self.verdict.q.val().message;
+        self.reads_waiting.next = self.acts.val() & self.verdict.q.val().read_waits;
+        self.message.valid.next = self.acts.val() & self.verdict.q.val().message;
         self.message.payload.next = self.advance.message.val();
-        self.alarm.valid.next = self.acting.q.val() & self.verdict.q.val().message;
+        self.alarm.valid.next = self.acts.val() & self.verdict.q.val().message;
         self.alarm.payload.next = self.advance.alarm.val();
 
-        self.is_local.next = self.verdict.q.val().local | self.work.payload.val().ends;
-        self.local.valid.next = self.acting.q.val() & self.is_local.val();
+        self.is_local.next = self.verdict.q.val().local | self.held.q.val().ends;
+        self.local.valid.next = self.acts.val() & self.is_local.val();
         self.local.payload.next = self.advance.handed.val();
-        self.tickets.issues.next = self.acting.q.val() & self.is_local.val();
-        self.key.valid.next = self.acting.q.val() & self.verdict.q.val().key;
+        self.tickets.issues.next = self.acts.val() & self.is_local.val();
+        self.key.valid.next = self.acts.val() & self.verdict.q.val().key;
         self.key.payload.next = self.advance.job.val();
-        self.order.valid.next = self.acting.q.val() & self.opening.payload.val().has_units;
+        self.order.valid.next = self.acts.val() & self.held_opening.q.val().has_units;
         self.order.payload.next = self.advance.order.val();
 
-        self.progress.valid.next = self.acting.q.val() & self.work.payload.val().ends;
-        self.progress.payload.next.qpn = self.work.payload.val().qpn;
+        self.progress.valid.next = self.acts.val() & self.held.q.val().ends;
+        self.progress.payload.next.qpn = self.held.q.val().qpn;
         self.progress.payload.next.next_index = self.cursor.q.val().index;
         self.progress.payload.next.rewinds = false;
         self.progress.payload.next.blocked = self.job.blocked.val() | self.verdict.q.val().blocked;
         self.progress.payload.next.bytes = self.job.total.val();
-        self.failure.valid.next = self.acting.q.val() & self.verdict.q.val().fails;
+        self.failure.valid.next = self.acts.val() & self.verdict.q.val().fails;
         self.failure.payload.next = self.advance.failure.val();
-        if self.reset.val() {
-            self.catching.d.next = false;
-            self.judging.d.next = false;
-            self.acting.d.next = false;
-        }
     }
 }

@@ -2,26 +2,15 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT};
-use stroma_abi::desc::{AtomicOperands, Sge, WindowBind, WorkOp, WqeHead};
+use stroma_abi::desc::{AtomicOperands, Sge, WindowBind, WqeHead};
 
+use super::kind::{Kind, Sort};
+use super::leads::{HELD_LOG, Leads};
 use crate::constant::number;
-use crate::host::parse::operations::{KEYS, one_of};
 use crate::host::work::Work;
 use crate::prim::fifo::Fifo;
-use crate::prim::reg::Reg;
-use crate::prim::skid::Skid;
 use crate::record;
 use crate::stream::{StreamSink, StreamSource};
-
-/// `2^LOG` units are held: those of two of the longest WQEs.
-const HELD_LOG: usize = 4;
-
-const _: () = assert!(
-    WorkOp::Send as u8 + 7 == WorkOp::FetchAdd as u8
-        && WorkOp::Read as u8 + 1 == WorkOp::CmpSwap as u8
-        && WorkOp::CmpSwap as u8 + 1 == WorkOp::FetchAdd as u8,
-    "requests are the codes from SEND to FETCH_ADD, and those that ask for data are the last"
-);
 
 const _: () = assert!(
     WindowBind::BASE.offset() == AtomicOperands::SWAP_ADD.offset()
@@ -63,50 +52,44 @@ record! {
 block! {
     /// Takes works and their units, and shows each work with what its first unit says before its units go on.
     ///
-    /// - **Ports** `work`, `units`: works, and the units of those that have some; `shown`, `opening`: a work and how its
-    ///   units begin, always offered and taken together; `held`: the units, in their order; `busy`: something is inside.
-    /// - **Latency** 2 cycles. **Rate** a cycle for each unit, or one for a work without.
-    /// - **Backpressure** stalls `work` at 4 works, `units` at 16. `work.ready` is a register; `units.ready` is made of them.
+    /// Whose unit comes, is found out behind the queue: so neither stream waits for the other, and what is looked up for
+    /// a work can be looked up in the cycle in which it comes.
+    ///
+    /// - **Ports** `work`, `units`: works, and the units of those that have some; `coming`: in the next cycle a work of
+    ///   `coming_qpn` is shown, with its first unit if it has any; `work_shown`, `opening`: that work, and how its units begin, until
+    ///   `takes`; `held`: the units, in their order; `busy`: something is inside.
+    /// - **Latency** 0 cycles to `coming`, 1 to all else. **Rate** 1 work and 1 unit per cycle.
+    /// - **Backpressure** stalls `work` at 4 works, `units` at 16. Each `ready` is a register.
     /// - **Reset** empties it.
-    /// - **Limits** a work with units has 1 to 8.
+    /// - **Limits** a work with units has 1 to 8. `coming` speaks of the work that is shown, if there is one.
     pub struct Intake {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub work: StreamSink<Work>,
         pub units: StreamSink<Bits<512>>,
-        pub shown: StreamSource<Work>,
-        pub opening: StreamSource<Opening>,
+        pub coming: Signal<Out, Bit>,
+        pub coming_qpn: Signal<Out, Bits<24>>,
+        pub work_shown: Signal<Out, Work>,
+        pub opening: Signal<Out, Opening>,
+        pub takes: Signal<In, Bit>,
         pub held: StreamSource<Bits<512>>,
         pub busy: Signal<Out, Bit>,
-        cut: Skid<Work>,
+        sort: Sort,
         works: Fifo<Work, 2>,
-        openings: Fifo<Opening, 2>,
+        kinds: Fifo<Kind, 2>,
         queue: Fifo<Bits<512>, HELD_LOG>,
-        /// Units of the last work that have not come.
-        rest: Reg<Bits<4>>,
-        is_bare: Signal<Local, Bit>,
-        is_request: Signal<Local, Bit>,
-        is_key: Signal<Local, Bit>,
-        is_atomic: Signal<Local, Bit>,
-        has_units: Signal<Local, Bit>,
-        may_enter: Signal<Local, Bit>,
-        takes_unit: Signal<Local, Bit>,
-        enters: Signal<Local, Bit>,
+        leads: Leads,
+        arrives: Signal<Local, Bit>,
+        is_there: Signal<Local, Bit>,
+        needs: Signal<Local, Bit>,
         entry: Signal<Local, Bits<128>>,
-        gather: Constant<Bits<8>> = number(WorkOp::Gather as u64),
-        scatter: Constant<Bits<8>> = number(WorkOp::Scatter as u64),
-        bind: Constant<Bits<8>> = number(WorkOp::Bind as u64),
-        keys: Constant<Bits<256>> = one_of(KEYS),
-        send: Constant<Bits<8>> = number(WorkOp::Send as u64),
-        read: Constant<Bits<8>> = number(WorkOp::Read as u64),
-        fetch_add: Constant<Bits<8>> = number(WorkOp::FetchAdd as u64),
         solicited_at: Constant<Bits<10>> = number(WqeHead::SOLICITED.offset()),
         imm_at: Constant<Bits<10>> = number(WqeHead::IMMEDIATE.offset()),
-        a1_at: Constant<Bits<10>> = number(BODY_AT * 8 + AtomicOperands::SWAP_ADD.offset()),
-        a2_at: Constant<Bits<10>> = number(BODY_AT * 8 + AtomicOperands::COMPARE.offset()),
-        region_at: Constant<Bits<10>> = number(BODY_AT * 8 + WindowBind::REGION.offset()),
-        entry_at: Constant<Bits<10>> = number(BODY_AT * 8),
-        result_at: Constant<Bits<10>> = number(SECOND_AT * 8),
+        body_at: Constant<Bits<10>> = number(BODY_AT * 8),
+        a1_at: Constant<Bits<9>> = number(AtomicOperands::SWAP_ADD.offset()),
+        a2_at: Constant<Bits<9>> = number(AtomicOperands::COMPARE.offset()),
+        region_at: Constant<Bits<9>> = number(WindowBind::REGION.offset()),
+        result_at: Constant<Bits<9>> = number((SECOND_AT - BODY_AT) * 8),
         address_at: Constant<Bits<8>> = number(Sge::ADDRESS.offset()),
         key_at: Constant<Bits<8>> = number(Sge::LOCAL_KEY.offset()),
     }
@@ -115,79 +98,58 @@ block! {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, cut, works, openings, queue);
-        dff_setup!(self, clock, rest);
-        self.cut.reset.next = self.reset.val();
+        clock!(self, clock, works, kinds, queue, leads);
         self.works.reset.next = self.reset.val();
-        self.openings.reset.next = self.reset.val();
+        self.kinds.reset.next = self.reset.val();
         self.queue.reset.next = self.reset.val();
-        StreamSink::<Work>::link(&mut self.work, &mut self.cut.sink);
+        self.leads.reset.next = self.reset.val();
 
-        self.is_bare.next = self.cut.source.payload.val().ends | self.cut.source.payload.val().status.any();
-        self.is_request.next = !self.is_bare.val()
-            & (self.cut.source.payload.val().opcode >= self.send.val())
-            & (self.cut.source.payload.val().opcode <= self.fetch_add.val());
-        self.is_key.next =
-            !self.is_bare.val() & self.keys.val().get_bit(self.cut.source.payload.val().opcode.index());
-        self.is_atomic.next = (self.cut.source.payload.val().opcode > self.read.val())
-            & (self.cut.source.payload.val().opcode <= self.fetch_add.val());
-        self.has_units.next = self.is_request.val()
-            | (!self.is_bare.val()
-                & ((self.cut.source.payload.val().opcode == self.bind.val())
-                    | (self.cut.source.payload.val().opcode == self.gather.val())
-                    | (self.cut.source.payload.val().opcode == self.scatter.val())));
-        self.may_enter.next =
-            self.cut.source.valid.val() & self.works.sink.ready.val() & !self.rest.q.val().any();
-        self.takes_unit.next = self.queue.sink.ready.val()
-            & (self.rest.q.val().any() | (self.may_enter.val() & self.has_units.val()));
-        self.enters.next =
-            self.may_enter.val() & (!self.has_units.val() | (self.takes_unit.val() & self.units.valid.val()));
-
-        self.cut.source.ready.next = self.enters.val();
-        self.units.ready.next = self.takes_unit.val();
-        self.works.sink.valid.next = self.enters.val();
-        self.works.sink.payload.next = self.cut.source.payload.val();
-        self.entry.next = bit_cast::<128, 512>(self.units.payload.val() >> self.entry_at.val());
-        if self.is_atomic.val() {
-            self.entry.next = bit_cast::<128, 512>(self.units.payload.val() >> self.result_at.val());
-        }
-        self.openings.sink.valid.next = self.enters.val();
-        self.openings.sink.payload.next.has_units = self.has_units.val();
-        self.openings.sink.payload.next.is_request = self.is_request.val();
-        self.openings.sink.payload.next.is_key = self.is_key.val();
-        self.openings.sink.payload.next.asks =
-            self.is_atomic.val() | (self.cut.source.payload.val().opcode == self.read.val());
-        self.openings.sink.payload.next.is_atomic = self.is_atomic.val();
-        self.openings.sink.payload.next.solicited =
+        self.sort.work.next = self.work.payload.val();
+        self.kinds.sink.valid.next = self.work.valid.val();
+        self.kinds.sink.payload.next = self.sort.kind.val();
+        StreamSink::<Work>::link(&mut self.work, &mut self.works.sink);
+        self.arrives.next = self.units.valid.val() & self.queue.sink.ready.val();
+        self.leads.enters.next = self.arrives.val();
+        self.leads.lead.next.solicited =
             bit_cast::<1, 512>(self.units.payload.val() >> self.solicited_at.val()).any();
-        self.openings.sink.payload.next.imm =
-            bit_cast::<32, 512>(self.units.payload.val() >> self.imm_at.val());
-        self.openings.sink.payload.next.a1 =
-            bit_cast::<64, 512>(self.units.payload.val() >> self.a1_at.val());
-        self.openings.sink.payload.next.a2 =
-            bit_cast::<64, 512>(self.units.payload.val() >> self.a2_at.val());
-        self.openings.sink.payload.next.region =
-            bit_cast::<32, 512>(self.units.payload.val() >> self.region_at.val());
-        self.openings.sink.payload.next.address =
-            bit_cast::<64, 128>(self.entry.val() >> self.address_at.val());
-        self.openings.sink.payload.next.key = bit_cast::<32, 128>(self.entry.val() >> self.key_at.val());
-        self.queue.sink.valid.next = self.takes_unit.val() & self.units.valid.val();
-        self.queue.sink.payload.next = self.units.payload.val();
-        if self.takes_unit.val() & self.units.valid.val() {
-            self.rest.d.next = self.rest.q.val() - 1;
+        self.leads.lead.next.imm = bit_cast::<32, 512>(self.units.payload.val() >> self.imm_at.val());
+        self.leads.lead.next.body = bit_cast::<256, 512>(self.units.payload.val() >> self.body_at.val());
+        StreamSink::<Bits<512>>::link(&mut self.units, &mut self.queue.sink);
+
+        self.is_there.next = self.work.valid.val();
+        self.needs.next = self.sort.kind.val().has_units;
+        self.coming_qpn.next = self.work.payload.val().qpn;
+        if self.works.source.valid.val() {
+            self.is_there.next = true;
+            self.needs.next = self.kinds.source.payload.val().has_units;
+            self.coming_qpn.next = self.works.source.payload.val().qpn;
         }
-        if self.enters.val() & self.has_units.val() {
-            self.rest.d.next = self.cut.source.payload.val().units - 1;
+        self.coming.next = self.is_there.val()
+            & (!self.needs.val() | self.leads.some.val() | (self.leads.is_next.val() & self.arrives.val()));
+
+        self.works.source.ready.next = self.takes.val();
+        self.kinds.source.ready.next = self.takes.val();
+        self.leads.takes.next = self.takes.val() & self.kinds.source.payload.val().has_units;
+        self.leads.units.next = self.works.source.payload.val().units;
+        self.work_shown.next = self.works.source.payload.val();
+        self.entry.next = bit_cast::<128, 256>(self.leads.front.val().body);
+        if self.kinds.source.payload.val().is_atomic {
+            self.entry.next = bit_cast::<128, 256>(self.leads.front.val().body >> self.result_at.val());
         }
-        StreamSource::<Work>::link(&mut self.shown, &mut self.works.source);
-        StreamSource::<Opening>::link(&mut self.opening, &mut self.openings.source);
+        self.opening.next.has_units = self.kinds.source.payload.val().has_units;
+        self.opening.next.is_request = self.kinds.source.payload.val().is_request;
+        self.opening.next.is_key = self.kinds.source.payload.val().is_key;
+        self.opening.next.asks = self.kinds.source.payload.val().asks;
+        self.opening.next.is_atomic = self.kinds.source.payload.val().is_atomic;
+        self.opening.next.solicited = self.leads.front.val().solicited;
+        self.opening.next.imm = self.leads.front.val().imm;
+        self.opening.next.a1 = bit_cast::<64, 256>(self.leads.front.val().body >> self.a1_at.val());
+        self.opening.next.a2 = bit_cast::<64, 256>(self.leads.front.val().body >> self.a2_at.val());
+        self.opening.next.region = bit_cast::<32, 256>(self.leads.front.val().body >> self.region_at.val());
+        self.opening.next.address = bit_cast::<64, 128>(self.entry.val() >> self.address_at.val());
+        self.opening.next.key = bit_cast::<32, 128>(self.entry.val() >> self.key_at.val());
         StreamSource::<Bits<512>>::link(&mut self.held, &mut self.queue.source);
-        self.busy.next = self.cut.source.valid.val()
-            | self.works.source.valid.val()
-            | self.queue.source.valid.val()
-            | self.rest.q.val().any();
-        if self.reset.val() {
-            self.rest.d.next = 0.into();
-        }
+        self.busy.next =
+            self.works.source.valid.val() | self.queue.source.valid.val() | self.leads.owed.val();
     }
 }

@@ -14,6 +14,7 @@ use crate::transport::records::{OUTSTANDING_LOG, QUANTUM_BYTES, Sent};
 
 /// PSNs that the unacknowledged messages of a queue pair may take: with more, old and new could not be told apart.
 pub const PSN_WINDOW: u64 = 1 << 23;
+const _: () = assert!(PSN_WINDOW == 1 << 23, "bit 23 of a distance tells that it is as long");
 
 record! {
     /// What becomes of a work; without any of the first five it is passed over, or tries again without waiting.
@@ -47,7 +48,7 @@ block! {
     /// - **Ports** `row`, `resumes`, `pending`, `reads`: as [`CatchUp`](super::catch_up::CatchUp) gives them; `found`: the
     ///   message it names; `work`, `opening`: the work, and how its units begin; `packets`: its packets; `local_ended`: the queue
     ///   pair's last local work has ended; `keys`: how its works on keys stand; `bytes`: admitted in this job so far. `cursor`: the row with its cursor
-    ///   complete; `verdict`: what becomes of the work; with `ends` at most `blocked`: what comes next waits for a rewind.
+    ///   complete; `ahead`: PSNs from there to the frontier; `verdict`: what becomes of the work; with `ends` at most `blocked`: what comes next waits for a rewind.
     /// - **Stopped** queue pairs carry out nothing: each work, local or not, is `Flushed` when all before it is over.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Judge {
@@ -63,6 +64,7 @@ block! {
         pub keys: Signal<In, KeyStanding>,
         pub bytes: Signal<In, Bits<32>>,
         pub cursor: Signal<Out, CursorRow>,
+        pub ahead: Signal<Out, Bits<24>>,
         pub verdict: Signal<Out, Verdict>,
         now: Signal<Local, CursorRow>,
         is_mine: Signal<Local, Bit>,
@@ -70,7 +72,7 @@ block! {
         is_old: Signal<Local, Bit>,
         is_hopeless: Signal<Local, Bit>,
         agrees: Signal<Local, Bit>,
-        span: Signal<Local, Bits<25>>,
+        span: Signal<Local, Bits<24>>,
         is_full: Signal<Local, Bit>,
         read_waits: Signal<Local, Bit>,
         waits: Signal<Local, Bit>,
@@ -84,7 +86,6 @@ block! {
         overwritten: Constant<Bits<8>> = number(Defect::Index as u64),
         no_read: Constant<Bits<8>> = number(Defect::OpCode as u64),
         most: Constant<Bits<6>> = number(1_u64 << OUTSTANDING_LOG),
-        window: Constant<Bits<25>> = number(PSN_WINDOW),
         quantum: Constant<Bits<32>> = number(QUANTUM_BYTES),
         /// In packets of 128 bytes, which code 0 would be of.
         quantum_packets: Constant<Bits<24>> = number(QUANTUM_BYTES / 128),
@@ -100,6 +101,7 @@ impl Logic for Judge {
             self.now.next.psn = self.found.val().psn;
         }
         self.cursor.next = self.now.val();
+        self.ahead.next = self.row.val().frontier - self.now.val().psn;
         self.is_mine.next = !self.work.val().ends & (self.now.val().index == self.work.val().index);
         // What stands behind a failed work on a key is flushed, whenever the news of the error comes.
         self.is_stopped.next = self.row.val().stopped | self.row.val().halted | self.keys.val().failed;
@@ -112,11 +114,11 @@ impl Logic for Judge {
             & (!self.opening.val().asks
                 | ((self.found.val().address == self.opening.val().address)
                     & (self.found.val().key == self.opening.val().key)));
-        // At the head the oldest message is looked at: all PSNs from its first on are in flight.
-        self.span.next = bit_cast::<25, 24>(self.now.val().psn - self.found.val().psn)
-            + bit_cast::<25, 24>(self.packets.val());
+        // At the head the oldest message is looked at: all PSNs from its first on are in flight, half of all at most. The
+        // distance from there to the last PSN of this one must be less than half.
+        self.span.next = (self.row.val().psn + self.packets.val()) + !self.found.val().psn;
         self.is_full.next = (self.pending.val() == self.most.val())
-            | (self.pending.val().any() & (self.span.val() > self.window.val()));
+            | (self.pending.val().any() & self.span.val().get_bit(23));
         self.read_waits.next = self.opening.val().asks & (self.reads.val() >= self.work.val().reads_out);
         self.waits.next = self.is_full.val()
             | self.read_waits.val()

@@ -2,7 +2,6 @@
 
 use rust_hdl::prelude::*;
 
-use super::rows::CursorRow;
 use crate::prim::reg::Reg;
 use crate::record;
 use crate::transport::records::KeyedRow;
@@ -24,14 +23,14 @@ block! {
     ///
     /// Only one work on a key of a queue pair is under way, so one bit tells whether it has ended: the end of each turns it.
     ///
-    /// - **Ports** `looks`: look at `row`, `keyed`, those of the work's queue pair, and at `room`; `standing`: what was found, from
-    ///   the next cycle on.
+    /// - **Ports** `looks`: look at `turn`, of the queue pair's newest work on a key, at `keyed`, its row, and at `room`; `standing`: what
+    ///   was found, from the next cycle on.
     /// - **Latency** 1 cycle. **Reset** none: `standing` counts behind a look alone.
     /// - **Limits** room that was found must stay until it is used: nobody else may fill it.
     pub struct Keyed {
         pub clock: Signal<In, Clock>,
         pub looks: Signal<In, Bit>,
-        pub row: Signal<In, CursorRow>,
+        pub turn: Signal<In, Bit>,
         pub keyed: Signal<In, KeyedRow>,
         pub room: Signal<In, Bit>,
         pub standing: Signal<Out, KeyStanding>,
@@ -45,7 +44,7 @@ impl Logic for Keyed {
         dff_setup!(self, clock, found);
         self.standing.next = self.found.q.val();
         if self.looks.val() {
-            self.found.d.next.ended = self.row.val().key_turn == self.keyed.val().turn;
+            self.found.d.next.ended = self.turn.val() == self.keyed.val().turn;
             self.found.d.next.failed = self.keyed.val().failed;
             self.found.d.next.has_room = self.room.val();
         }

@@ -22,7 +22,7 @@ record! {
 block! {
     /// Sends units where their orders say, in order.
     ///
-    /// - **Ports** `order`: one for each work with units; `units`: those units; `local`, `message`: where they go; `busy`: an
+    /// - **Ports** `order`: one for each work with units; `room`: at most one of them waits; `units`: those units; `local`, `message`: where they go; `busy`: an
     ///   order waits.
     /// - **Latency** 1 cycle from the order. **Rate** 1 unit per cycle.
     /// - **Backpressure** stalls `order` when 4 wait. No `valid` follows an input but `units.valid`, which is a register.
@@ -31,6 +31,7 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub order: StreamSink<Order>,
+        pub room: Signal<Out, Bit>,
         pub units: StreamSink<Bits<512>>,
         pub local: StreamSource<Bits<512>>,
         pub message: StreamSource<Bits<512>>,
@@ -52,6 +53,7 @@ impl Logic for Route {
         dff_setup!(self, clock, gone);
         self.orders.reset.next = self.reset.val();
         StreamSink::<Order>::link(&mut self.order, &mut self.orders.sink);
+        self.room.next = self.orders.level.val() < 2;
         self.offers.next = self.orders.source.valid.val() & self.units.valid.val();
         self.local.valid.next = self.offers.val() & self.orders.source.payload.val().local;
         self.local.payload.next = self.units.payload.val();

@@ -47,7 +47,7 @@ block! {
     ///
     /// - **Ports** `look`: `row` shows the row of `look_index` from the next cycle on and holds it; `write*`: a row to be
     ///   stored; `scrubbing`, `scrub_index`: after reset, the row that is being cleared.
-    /// - **Latency** 1 cycle. **Rate** one look and one write per cycle; a look at the row being written shows the old one.
+    /// - **Latency** 1 cycle. **Rate** one look and one write per cycle; a look at the row being written shows the new one.
     /// - **Reset** clears all rows, one a cycle; writes and looks do not count meanwhile.
     pub struct Rows<const QPS: usize> {
         pub clock: Signal<In, Clock>,
@@ -61,6 +61,9 @@ block! {
         pub scrubbing: Signal<Out, Bit>,
         pub scrub_index: Signal<Out, Bits<QPS>>,
         memory: BlockRam<CursorRow, QPS>,
+        /// The row looked at was being written.
+        is_fresh: Reg<Bit>,
+        fresh: Reg<CursorRow>,
         is_scrubbing: Reg<Bit>,
         place: Reg<Bits<QPS>>,
         nothing: Constant<CursorRow> = Constant::new(CursorRow::default()),
@@ -72,10 +75,17 @@ impl<const QPS: usize> Logic for Rows<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, memory);
-        dff_setup!(self, clock, is_scrubbing, place);
+        dff_setup!(self, clock, is_fresh, fresh, is_scrubbing, place);
         self.memory.read_enable.next = self.look.val();
         self.memory.read_address.next = self.look_index.val();
         self.row.next = self.memory.read_data.val();
+        if self.is_fresh.q.val() {
+            self.row.next = self.fresh.q.val();
+        }
+        if self.look.val() {
+            self.is_fresh.d.next = self.write.val() & (self.write_index.val() == self.look_index.val());
+            self.fresh.d.next = self.write_row.val();
+        }
         self.memory.write_enable.next = self.write.val() | self.is_scrubbing.q.val();
         self.memory.write_address.next = self.write_index.val();
         self.memory.write_data.next = self.write_row.val();

@@ -1,5 +1,6 @@
 mod corners;
 mod differential;
+mod jobs;
 mod keys;
 mod peer;
 mod requests;

@@ -4,21 +4,18 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::Status;
 
 use super::kind::Kind;
-use super::measure::Measures;
 use super::retry::{Resolve, Retry};
 use super::rows::Answered;
 use super::stand::Standing;
 use crate::constant::number;
 use crate::record;
-use crate::transport::records::{Arrival, Sent};
+use crate::transport::records::Arrival;
 
 record! {
     /// What a step leads to, the row apart.
     pub struct Verdict {
         /// Nothing comes of the arrival.
         pub is_vain: Bit,
-        /// Another step follows, for the next message.
-        pub continues: Bit,
         /// The message is over.
         pub retires: Bit,
         /// It gets a completion.
@@ -55,25 +52,29 @@ block! {
     /// A queue pair that rests sends again when its timer runs out, from the first PSN that is not answered then. If nothing is
     /// left it rests no more, and the rewind that says so names its last message: there is no other that has a place.
     ///
-    /// - **Ports** `standing`, `kind`, `arrival`: what came; `row`, `outstanding`: of its queue pair, how far it is answered
-    ///   and how many messages are not over; `entry`, `measures`: of the first of those; `follows`: it is not the arrival's
-    ///   first step. `verdict`; `after`: the row from now on.
+    /// - **Ports** `standing`, `kind`, `arrival`: what came; `row`: how far its queue pair is answered; `is_signaled`,
+    ///   `unanswered`: of its first message that is not over; `reach`: the first PSN that the arrival does not answer; `ahead`:
+    ///   PSNs before it that were not answered; `follows`: it is not the arrival's first step. `verdict`; `after`: the row from
+    ///   now on; `answered`: the first PSN that is not answered from now on, if the message goes on.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Judge {
         pub standing: Signal<In, Standing>,
         pub kind: Signal<In, Kind>,
         pub arrival: Signal<In, Arrival>,
         pub row: Signal<In, Answered>,
-        pub outstanding: Signal<In, Bits<6>>,
-        pub entry: Signal<In, Sent>,
-        pub measures: Signal<In, Measures>,
+        pub is_signaled: Signal<In, Bit>,
+        pub unanswered: Signal<In, Bits<24>>,
+        pub reach: Signal<In, Bits<24>>,
+        pub ahead: Signal<In, Bits<24>>,
         pub follows: Signal<In, Bit>,
         pub verdict: Signal<Out, Verdict>,
         pub after: Signal<Out, Answered>,
+        pub answered: Signal<Out, Bits<24>>,
         retry: Retry,
         /// Packets of the message that the answer adds, without ending it.
         advance: Signal<Local, Bits<24>>,
-        moves: Signal<Local, Bit>,
+        /// Likewise, with the data that it brings.
+        gain: Signal<Local, Bits<24>>,
         resolve: Signal<Local, Resolve>,
         wakes: Signal<Local, Bit>,
         rewinds: Signal<Local, Bit>,
@@ -81,7 +82,6 @@ block! {
         retires: Signal<Local, Bit>,
         /// Messages are left behind this one.
         is_left: Signal<Local, Bit>,
-        continues: Signal<Local, Bit>,
         success: Constant<Bits<8>> = number(Status::Success as u8),
         flushed: Constant<Bits<8>> = number(Status::Flushed as u8),
         bad_response: Constant<Bits<8>> = number(Status::BadResponse as u8),
@@ -94,20 +94,17 @@ impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
         self.advance.next = 0.into();
-        if self.standing.val().is_acknowledged
-            | self.standing.val().is_wanted
-            | self.standing.val().is_deferred
-            | self.standing.val().is_refused
-            | self.standing.val().is_wrong
-        {
-            self.advance.next = self.measures.val().ahead;
+        self.gain.next = 0.into();
+        if self.standing.val().is_brought {
+            self.gain.next = 1.into();
         }
-        self.moves.next =
-            self.standing.val().is_over | self.standing.val().is_brought | self.advance.val().any();
+        if self.standing.val().advances {
+            self.advance.next = self.ahead.val();
+            self.gain.next = self.ahead.val();
+        }
         self.retry.standing.next = self.standing.val();
         self.retry.arrival.next = self.arrival.val();
         self.retry.row.next = self.row.val();
-        self.retry.moves.next = self.moves.val();
         self.resolve.next = self.retry.resolve.val();
 
         self.fails.next = self.resolve.val().gives_up
@@ -119,20 +116,16 @@ impl Logic for Judge {
             | self.standing.val().is_flushed
             | self.fails.val()
             | (self.standing.val().is_brought & self.kind.val().ends);
-        self.is_left.next = (self.outstanding.val() != 1) | !self.retires.val();
+        self.is_left.next = !self.standing.val().is_only | !self.retires.val();
         self.wakes.next = self.standing.val().is_rested
-            | (self.row.val().resting & self.moves.val() & !self.fails.val() & !self.is_left.val());
+            | (self.row.val().resting & self.standing.val().moves & !self.fails.val() & !self.is_left.val());
         self.rewinds.next = self.resolve.val().repeats | self.resolve.val().rests | self.wakes.val();
-        self.continues.next = (self.standing.val().is_over
-            & !(self.kind.val().acknowledges & (self.measures.val().ahead == self.measures.val().left)))
-            | (self.standing.val().is_flushed & self.is_left.val());
 
         self.verdict.next.is_vain =
-            !self.follows.val() & !self.moves.val() & !self.retires.val() & !self.rewinds.val();
-        self.verdict.next.continues = self.continues.val();
+            !self.follows.val() & !self.standing.val().moves & !self.retires.val() & !self.rewinds.val();
         self.verdict.next.retires = self.retires.val();
-        self.verdict.next.completes = self.retires.val()
-            & (self.standing.val().is_flushed | self.fails.val() | self.entry.val().signaled);
+        self.verdict.next.completes =
+            self.retires.val() & (self.standing.val().is_flushed | self.fails.val() | self.is_signaled.val());
         self.verdict.next.status = self.success.val();
         self.verdict.next.vendor = 0.into();
         if self.standing.val().is_refused | self.standing.val().is_broken {
@@ -154,25 +147,29 @@ impl Logic for Judge {
             self.verdict.next.status = self.rnr_retry_exceeded.val();
         }
         self.verdict.next.fails = self.fails.val();
-        self.verdict.next.places = self.standing.val().is_brought
-            & (self.arrival.val().payload_len.any() | self.kind.val().is_value);
+        self.verdict.next.places =
+            self.standing.val().is_brought & (!self.kind.val().is_empty | self.kind.val().is_value);
         self.verdict.next.rewinds = self.rewinds.val();
         self.verdict.next.holds = self.resolve.val().rests;
         self.verdict.next.slot = self.row.val().tail;
-        self.verdict.next.psn = self.measures.val().unanswered + self.advance.val();
+        self.verdict.next.psn = self.unanswered.val();
+        self.answered.next = self.unanswered.val() + self.standing.val().is_brought;
+        if self.standing.val().advances {
+            self.verdict.next.psn = self.reach.val();
+            self.answered.next = self.reach.val();
+        }
         self.verdict.next.skips = self.row.val().progress + self.advance.val();
         // Steps before this one were progress, or nothing is left after it.
         self.verdict.next.alarms = self.rewinds.val()
             | self.standing.val().is_waiting
-            | ((self.follows.val() | self.moves.val())
-                & !self.continues.val()
+            | ((self.follows.val() | self.standing.val().moves)
+                & !self.standing.val().continues
                 & !self.row.val().resting
                 & !self.fails.val()
                 & self.is_left.val());
 
         self.after.next.tail = self.row.val().tail + self.retires.val();
-        self.after.next.progress =
-            self.row.val().progress + self.advance.val() + self.standing.val().is_brought;
+        self.after.next.progress = self.row.val().progress + self.gain.val();
         if self.retires.val() {
             self.after.next.progress = 0.into();
         }

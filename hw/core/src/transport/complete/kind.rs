@@ -4,6 +4,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::Status;
 use stroma_abi::wire::{Aeth, NakCode, Syndrome, opcode};
 
+use super::MTU_LOG;
 use crate::constant::number;
 use crate::record;
 use crate::transport::records::{Arrival, Occasion};
@@ -31,6 +32,12 @@ record! {
         pub begins: Bit,
         /// Those data are the last.
         pub ends: Bit,
+        /// The payload has as many bytes as a packet may have,
+        pub is_full: Bit,
+        /// or more,
+        pub is_long: Bit,
+        /// or none.
+        pub is_empty: Bit,
         /// No answer came in time.
         pub expires: Bit,
         /// All is given up.
@@ -53,6 +60,7 @@ block! {
     ///
     /// - **Ports** `arrival`; `kind`: what it is.
     /// - **Latency** 0 cycles. **Reset** none.
+    /// - **Limits** the path MTU's code is 1 to 5.
     pub struct Sort {
         pub arrival: Signal<In, Arrival>,
         pub kind: Signal<Out, Kind>,
@@ -68,6 +76,8 @@ block! {
         syndrome: Signal<Local, Bits<8>>,
         meaning: Signal<Local, Bits<8>>,
         code: Signal<Local, Bits<8>>,
+        packet_bytes: Signal<Local, Bits<13>>,
+        smallest: Constant<Bits<13>> = number(1_u64 << MTU_LOG),
         syndrome_at: Constant<Bits<5>> = number(Aeth::SYNDROME.low_bit(Aeth::LEN)),
         detail_bits: Constant<Bits<4>> = number(Aeth::DETAIL.width),
         detail: Constant<Bits<8>> = number((1_u64 << Aeth::DETAIL.width) - 1),
@@ -127,6 +137,10 @@ impl Logic for Sort {
         self.kind.next.is_value = self.brings.val() & self.is_value.val();
         self.kind.next.begins = self.brings.val() & self.is_first.val();
         self.kind.next.ends = self.brings.val() & self.is_final.val();
+        self.packet_bytes.next = self.smallest.val() << self.arrival.val().path_mtu;
+        self.kind.next.is_full = self.arrival.val().payload_len == self.packet_bytes.val();
+        self.kind.next.is_long = self.arrival.val().payload_len > self.packet_bytes.val();
+        self.kind.next.is_empty = !self.arrival.val().payload_len.any();
         self.kind.next.answers = self.brings.val()
             | self.is_refusal.val()
             | self.defers.val()

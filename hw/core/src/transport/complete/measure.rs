@@ -3,64 +3,53 @@
 use rust_hdl::prelude::*;
 
 use super::MTU_LOG;
+use super::rows::Answered;
 use crate::constant::number;
-use crate::prim::reg::Reg;
 use crate::record;
 use crate::transport::records::{Arrival, Sent};
 
 record! {
     /// An arrival, measured against the first message that is not over.
     pub struct Measures {
-        /// First PSN that is not answered.
-        pub unanswered: Bits<24>,
-        /// PSNs of the message that are not answered.
-        pub left: Bits<24>,
         /// PSNs that the arrival answers.
         pub ahead: Bits<24>,
+        /// There are any.
+        pub is_ahead: Bit,
+        /// They are all that is left of the message, or more,
+        pub is_enough: Bit,
+        /// and the arrival's own is behind the message.
+        pub is_past: Bit,
         /// The PSN was answered before, or never sent.
         pub is_stale: Bit,
         /// Everything that was sent is answered.
         pub is_silent: Bit,
+        /// One PSN of the message is left.
+        pub is_last: Bit,
         /// Bytes of the message that are answered.
         pub offset: Bits<32>,
-        /// Those that are not.
-        pub rest: Bits<32>,
-        /// READ, atomic: where they go.
-        pub place: Bits<64>,
     }
 }
 
 block! {
-    /// Takes the measures of an arrival and of one message after the other.
+    /// Takes the measures of an arrival and a message. Logic only.
     ///
-    /// - **Ports** `looks`: `entry` and `progress` are those of the first message that is not over; `weighs`: in the next
-    ///   cycle, once for each arrival, with its `arrival`, whether it `answers` or even `acknowledges`, and `frontier`;
-    ///   `passes`: the message is over, and `looks` comes for the next, whose `progress` is 0. `measures`: from the
-    ///   next cycle on.
-    /// - **Latency** 1 cycle each. **Reset** none.
+    /// - **Ports** `arrival`; `reach`: the first PSN that it does not answer; `row`, `entry`, `unanswered`: the first message that is
+    ///   not over and how far it is answered; `frontier`: the first PSN that was never sent. `measures`; those up to `is_past`
+    ///   mean something if it is an answer.
+    /// - **Latency** 0 cycles. **Reset** none.
     /// - **Limits** the path MTU's code is 1 to 5.
     pub struct Measure {
-        pub clock: Signal<In, Clock>,
-        pub looks: Signal<In, Bit>,
-        pub weighs: Signal<In, Bit>,
-        pub passes: Signal<In, Bit>,
         pub arrival: Signal<In, Arrival>,
-        pub answers: Signal<In, Bit>,
-        pub acknowledges: Signal<In, Bit>,
+        pub reach: Signal<In, Bits<24>>,
+        pub row: Signal<In, Answered>,
         pub entry: Signal<In, Sent>,
-        pub progress: Signal<In, Bits<24>>,
+        pub unanswered: Signal<In, Bits<24>>,
         pub frontier: Signal<In, Bits<24>>,
         pub measures: Signal<Out, Measures>,
-        unanswered: Reg<Bits<24>>,
-        left: Reg<Bits<24>>,
-        offset: Reg<Bits<32>>,
-        rest: Reg<Bits<32>>,
-        place: Reg<Bits<64>>,
-        ahead: Reg<Bits<24>>,
-        is_stale: Reg<Bit>,
-        is_silent: Reg<Bit>,
         distance: Signal<Local, Bits<24>>,
         window: Signal<Local, Bits<24>>,
+        ahead: Signal<Local, Bits<24>>,
+        left: Signal<Local, Bits<24>>,
         packet_log: Signal<Local, Bits<4>>,
         mtu_log: Constant<Bits<4>> = number(MTU_LOG),
     }
@@ -69,41 +58,21 @@ block! {
 impl Logic for Measure {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, unanswered, left, offset, rest, place, ahead, is_stale, is_silent);
+        // Modulo 2^24: what was answered before is as far ahead as what was never sent.
+        self.distance.next = self.arrival.val().psn - self.unanswered.val();
+        self.window.next = self.frontier.val() - self.unanswered.val();
+        self.ahead.next = self.reach.val() - self.unanswered.val();
+        self.left.next = self.entry.val().packets - self.row.val().progress;
         // One shift, not two: Verilator adds up the amounts of two in the width of one.
         self.packet_log.next = bit_cast::<4, 3>(self.arrival.val().path_mtu) + self.mtu_log.val();
-        if self.looks.val() {
-            self.unanswered.d.next = self.entry.val().psn + self.progress.val();
-            self.left.d.next = self.entry.val().packets - self.progress.val();
-            self.offset.d.next = bit_cast::<32, 24>(self.progress.val()) << self.packet_log.val();
-            self.rest.d.next = self.entry.val().length;
-            self.place.d.next = self.entry.val().address;
-        }
 
-        // Modulo 2^24: what was answered before is as far ahead as what was never sent.
-        self.distance.next = self.arrival.val().psn - self.unanswered.q.val();
-        self.window.next = self.frontier.val() - self.unanswered.q.val();
-        if self.weighs.val() {
-            self.is_stale.d.next = self.distance.val() >= self.window.val();
-            self.is_silent.d.next = !self.window.val().any();
-            self.ahead.d.next = 0.into();
-            if self.answers.val() {
-                self.ahead.d.next = self.distance.val() + self.acknowledges.val();
-            }
-            self.rest.d.next = self.rest.q.val() - self.offset.q.val();
-            self.place.d.next = self.place.q.val() + bit_cast::<64, 32>(self.offset.q.val());
-        }
-        if self.passes.val() {
-            self.ahead.d.next = self.ahead.q.val() - self.left.q.val();
-        }
-
-        self.measures.next.unanswered = self.unanswered.q.val();
-        self.measures.next.left = self.left.q.val();
-        self.measures.next.ahead = self.ahead.q.val();
-        self.measures.next.is_stale = self.is_stale.q.val();
-        self.measures.next.is_silent = self.is_silent.q.val();
-        self.measures.next.offset = self.offset.q.val();
-        self.measures.next.rest = self.rest.q.val();
-        self.measures.next.place = self.place.q.val();
+        self.measures.next.ahead = self.ahead.val();
+        self.measures.next.is_ahead = self.reach.val() != self.unanswered.val();
+        self.measures.next.is_enough = self.ahead.val() >= self.left.val();
+        self.measures.next.is_past = self.distance.val() >= self.left.val();
+        self.measures.next.is_stale = self.distance.val() >= self.window.val();
+        self.measures.next.is_silent = self.frontier.val() == self.unanswered.val();
+        self.measures.next.is_last = self.left.val() == 1;
+        self.measures.next.offset = bit_cast::<32, 24>(self.row.val().progress) << self.packet_log.val();
     }
 }

@@ -35,13 +35,12 @@ block! {
     /// does not count, unless time runs out. While the queue pair rests nothing counts, and the repetition at the end of
     /// the rest is none of its retries.
     ///
-    /// - **Ports** `standing`, `arrival`: what came; `row`: of its queue pair; `moves`: something was answered. `resolve`.
+    /// - **Ports** `standing`, `arrival`: what came; `row`: of its queue pair. `resolve`.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Retry {
         pub standing: Signal<In, Standing>,
         pub arrival: Signal<In, Arrival>,
         pub row: Signal<In, Answered>,
-        pub moves: Signal<In, Bit>,
         pub resolve: Signal<Out, Resolve>,
         used: Signal<Local, Bits<3>>,
         rnr_used: Signal<Local, Bits<3>>,
@@ -60,7 +59,7 @@ impl Logic for Retry {
         self.used.next = self.row.val().used;
         self.rnr_used.next = self.row.val().rnr_used;
         self.recovering.next = self.row.val().recovering;
-        if self.moves.val() {
+        if self.standing.val().moves {
             self.used.next = 0.into();
             self.rnr_used.next = 0.into();
             self.recovering.next = false;

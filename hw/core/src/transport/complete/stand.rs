@@ -12,7 +12,7 @@ use crate::record;
 use crate::transport::records::{Arrival, Sent};
 
 record! {
-    /// At most one of these, `fetches` apart; none: nothing comes of the arrival.
+    /// At most one of those from `is_over` to `is_broken`; none: nothing comes of the arrival.
     pub struct Standing {
         /// The message is a READ or an atomic: its answer brings data.
         pub fetches: Bit,
@@ -42,6 +42,14 @@ record! {
         pub is_flushed: Bit,
         /// It cannot be sent.
         pub is_broken: Bit,
+        /// Something of it is answered that was not.
+        pub moves: Bit,
+        /// The answer is for it and brings nothing: all before its PSN is answered.
+        pub advances: Bit,
+        /// No message is behind it.
+        pub is_only: Bit,
+        /// It is over, and another is judged by the same arrival.
+        pub continues: Bit,
     }
 }
 
@@ -55,6 +63,8 @@ block! {
     /// - **Ports** `kind`, `arrival`: what came; `row`, `outstanding`: of its queue pair, how far it is answered and how many
     ///   messages are not over; `entry`, `measures`: of the first of those; `standing`.
     /// - **Latency** 0 cycles. **Reset** none.
+    /// - **Limits** a message has as many packets as its length takes. So only the last may not be full, and the bytes of the last
+    ///   are told by the low bits of the length alone.
     pub struct Stand {
         pub kind: Signal<In, Kind>,
         pub arrival: Signal<In, Arrival>,
@@ -73,15 +83,19 @@ block! {
         is_over: Signal<Local, Bit>,
         is_missing: Signal<Local, Bit>,
         is_reached: Signal<Local, Bit>,
-        is_last: Signal<Local, Bit>,
         is_begun: Signal<Local, Bit>,
         is_placed: Signal<Local, Bit>,
         is_right: Signal<Local, Bit>,
-        expected: Signal<Local, Bits<32>>,
+        is_brought: Signal<Local, Bit>,
+        is_flushed: Signal<Local, Bit>,
+        is_only: Signal<Local, Bit>,
+        has_length: Signal<Local, Bit>,
+        bytes_in_packet: Signal<Local, Bits<13>>,
+        differs: Signal<Local, Bits<13>>,
         read: Constant<Bits<8>> = number(WorkOp::Read as u8),
         swap: Constant<Bits<8>> = number(WorkOp::CmpSwap as u8),
         add: Constant<Bits<8>> = number(WorkOp::FetchAdd as u8),
-        smallest: Constant<Bits<32>> = number(1_u64 << MTU_LOG),
+        smallest: Constant<Bits<13>> = number(1_u64 << MTU_LOG),
     }
 }
 
@@ -99,19 +113,22 @@ impl Logic for Stand {
         self.is_atomic.next =
             (self.entry.val().opcode == self.swap.val()) | (self.entry.val().opcode == self.add.val());
         self.fetches.next = self.is_atomic.val() | (self.entry.val().opcode == self.read.val());
-        self.is_over.next = self.answers.val()
-            & !self.fetches.val()
-            & (self.measures.val().ahead >= self.measures.val().left);
-        self.is_missing.next = self.answers.val() & self.fetches.val() & self.measures.val().ahead.any();
+        self.is_over.next = self.answers.val() & !self.fetches.val() & self.measures.val().is_enough;
+        self.is_missing.next = self.answers.val() & self.fetches.val() & self.measures.val().is_ahead;
         self.is_reached.next = self.answers.val() & !self.is_over.val() & !self.is_missing.val();
 
-        self.is_last.next = self.measures.val().left == 1;
-        self.expected.next = self.smallest.val() << self.arrival.val().path_mtu;
-        if self.is_last.val() {
-            self.expected.next = self.measures.val().rest;
+        // The last packet has what the others leave of the length: none of none, else up to a full one.
+        self.bytes_in_packet.next = self.smallest.val() << self.arrival.val().path_mtu;
+        self.differs.next = (self.arrival.val().payload_len ^ bit_cast::<13, 32>(self.entry.val().length))
+            & (self.bytes_in_packet.val() - 1);
+        self.has_length.next = self.kind.val().is_full;
+        if self.measures.val().is_last {
+            self.has_length.next = !self.differs.val().any()
+                & !self.kind.val().is_long
+                & (self.kind.val().is_empty != self.entry.val().length.any());
         }
         if self.is_atomic.val() {
-            self.expected.next = 0.into();
+            self.has_length.next = self.kind.val().is_empty;
         }
         self.is_begun.next = self.row.val().progress.any();
         self.is_placed.next = self.is_begun.val();
@@ -121,8 +138,12 @@ impl Logic for Stand {
         self.is_right.next = self.fetches.val()
             & (self.kind.val().is_value == self.is_atomic.val())
             & self.is_placed.val()
-            & (bit_cast::<32, 13>(self.arrival.val().payload_len) == self.expected.val())
-            & (self.kind.val().ends == self.is_last.val());
+            & self.has_length.val()
+            & (self.kind.val().ends == self.measures.val().is_last);
+        self.is_brought.next = self.is_reached.val() & self.kind.val().brings & self.is_right.val();
+        self.is_flushed.next = (self.kind.val().flushes & self.outstanding.val().any())
+            | (self.breaks.val() & !self.is_named.val());
+        self.is_only.next = self.outstanding.val() == 1;
 
         self.standing.next.fetches = self.fetches.val();
         self.standing.next.is_over = self.is_over.val();
@@ -131,15 +152,21 @@ impl Logic for Stand {
         self.standing.next.is_wanted = self.is_reached.val() & self.kind.val().repeats;
         self.standing.next.is_deferred = self.is_reached.val() & self.kind.val().defers;
         self.standing.next.is_refused = self.is_reached.val() & self.kind.val().refuses;
-        self.standing.next.is_brought = self.is_reached.val() & self.kind.val().brings & self.is_right.val();
+        self.standing.next.is_brought = self.is_brought.val();
         self.standing.next.is_wrong = self.is_reached.val() & self.kind.val().brings & !self.is_right.val();
         self.standing.next.is_late =
             self.expires.val() & !self.row.val().resting & !self.measures.val().is_silent;
         self.standing.next.is_waiting =
             self.expires.val() & !self.row.val().resting & self.measures.val().is_silent;
         self.standing.next.is_rested = self.expires.val() & self.row.val().resting;
-        self.standing.next.is_flushed = (self.kind.val().flushes & self.outstanding.val().any())
-            | (self.breaks.val() & !self.is_named.val());
+        self.standing.next.is_flushed = self.is_flushed.val();
         self.standing.next.is_broken = self.breaks.val() & self.is_named.val();
+
+        self.standing.next.moves =
+            self.is_brought.val() | (self.answers.val() & !self.fetches.val() & self.measures.val().is_ahead);
+        self.standing.next.advances = self.is_reached.val() & !self.is_brought.val();
+        self.standing.next.is_only = self.is_only.val();
+        self.standing.next.continues = (self.is_over.val() & self.measures.val().is_past)
+            | (self.is_flushed.val() & !self.is_only.val());
     }
 }

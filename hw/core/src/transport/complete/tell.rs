@@ -5,7 +5,6 @@ use stroma_abi::desc::region::rights;
 
 use super::judge::Verdict;
 use super::kind::Kind;
-use super::measure::Measures;
 use super::rows::Answered;
 use crate::constant::number;
 use crate::transport::records::{Alarm, Answer, Arrival, Atomic, Errand, List, Rewind, Sent};
@@ -13,14 +12,15 @@ use crate::transport::records::{Alarm, Answer, Arrival, Atomic, Errand, List, Re
 block! {
     /// Fills in what a step tells others. Logic only.
     ///
-    /// - **Ports** `arrival`, `kind`: what came; `entry`, `measures`: of the message; `verdict`, `after`: of the step. `errand`;
-    ///   `rewind`, `alarm`: meant if the verdict says so.
+    /// - **Ports** `arrival`, `kind`: what came; `continues`: another step follows; `entry`, `offset`: the message, and its bytes that were
+    ///   answered before; `verdict`, `after`: of the step. `errand`; `rewind`, `alarm`: meant if the verdict says so.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Tell {
         pub arrival: Signal<In, Arrival>,
         pub kind: Signal<In, Kind>,
         pub entry: Signal<In, Sent>,
-        pub measures: Signal<In, Measures>,
+        pub offset: Signal<In, Bits<32>>,
+        pub continues: Signal<In, Bit>,
         pub verdict: Signal<In, Verdict>,
         pub after: Signal<In, Answered>,
         pub errand: Signal<Out, Errand>,
@@ -38,7 +38,7 @@ block! {
 impl Logic for Tell {
     #[hdl_gen]
     fn update(&mut self) {
-        self.errand.next.ends = !self.verdict.val().continues;
+        self.errand.next.ends = !self.continues.val();
         // A frame that has departed comes like an answer, but nobody sent one.
         self.errand.next.is_awaited =
             self.kind.val().is_packet & !self.arrival.val().raw & !self.verdict.val().is_vain;
@@ -47,7 +47,7 @@ impl Logic for Tell {
         self.errand.next.pd = self.arrival.val().pd;
         self.errand.next.path_mtu = self.arrival.val().path_mtu;
         self.errand.next.payload_len = 0.into();
-        if !self.verdict.val().continues {
+        if !self.continues.val() {
             self.errand.next.payload_len = self.arrival.val().payload_len;
         }
         self.errand.next.places = self.verdict.val().places;
@@ -58,11 +58,11 @@ impl Logic for Tell {
             self.errand.next.list = self.send_list.val();
         }
         self.errand.next.srq = 0.into();
-        self.errand.next.offset = self.measures.val().offset;
+        self.errand.next.offset = self.offset.val();
         self.errand.next.atomic = self.no_atomic.val();
         self.errand.next.compare = 0.into();
         self.errand.next.atomic_slot = 0.into();
-        self.errand.next.va = self.measures.val().place;
+        self.errand.next.va = self.entry.val().address + bit_cast::<64, 32>(self.offset.val());
         self.errand.next.key = self.entry.val().key;
         self.errand.next.need = self.write_right.val();
         self.errand.next.span = 0.into();

@@ -70,8 +70,9 @@ record! {
 block! {
     /// Asks the MMU for every piece of payload.
     ///
-    /// - **Ports** `steps`: in; `xlat`: one question for each that has bytes of its own; `waiting`: the steps with bytes, own or
-    ///   inline, and those that end a payload without any; `tickets`: one for each packet; `busy`: a step or ticket waits.
+    /// - **Ports** `steps`: in; `has_bytes`, `has_payload`: of the step on offer; `xlat`: one question for each that has bytes of its own;
+    ///   `waiting`: the steps with bytes, own or inline, and those that end a payload without any; `tickets`: one for each
+    ///   packet; `busy`: a step or ticket waits.
     /// - **Latency** 1 cycle. **Rate** 1 step per cycle.
     /// - **Backpressure** a step stays in `waiting` until it has its answers, and 16 fit: so no more than 16 questions are
     ///   open. The 33rd packet stalls `steps`, too. No combinational path from port to port.
@@ -80,6 +81,8 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub steps: StreamSink<TxStep>,
+        pub has_bytes: Signal<In, Bit>,
+        pub has_payload: Signal<In, Bit>,
         pub xlat: StreamSource<XlatRequest>,
         pub waiting: StreamSource<Waiting>,
         pub tickets: StreamSource<Ticket>,
@@ -104,11 +107,10 @@ impl Logic for Ask {
         self.packets.reset.next = self.reset.val();
         self.cut.reset.next = self.reset.val();
         self.step.next = self.steps.payload.val();
-        self.is_inline.next = self.step.val().inline & self.step.val().payload_len.any();
-        self.is_asked.next = !self.step.val().inline & self.step.val().bytes.any();
-        self.is_part.next = self.is_inline.val()
-            | self.is_asked.val()
-            | (self.step.val().last & self.step.val().payload_len.any());
+        self.is_inline.next = self.step.val().inline & self.has_payload.val();
+        self.is_asked.next = !self.step.val().inline & self.has_bytes.val();
+        self.is_part.next =
+            self.is_inline.val() | self.is_asked.val() | (self.step.val().last & self.has_payload.val());
 
         self.goes.next = self.steps.valid.val()
             & self.waits.sink.ready.val()

@@ -29,9 +29,10 @@ block! {
     /// - **Ports** `parts`: in; `read_data`, `inline`: a packet for each part that says so; `pieces`: a piece for each part, empty
     ///   if nothing comes, `err` if it is refused or could not be read; `outcomes`: one for each packet, when all of it is
     ///   taken: that of the first part that failed. `err` of `inline` is not looked at.
-    /// - **Latency** 0 cycles to `pieces`, 1 to `outcomes`. **Rate** 1 beat per cycle, without a gap between parts; a part without
+    /// - **Latency** 0 cycles. **Rate** 1 beat per cycle, without a gap between parts; a part without
     ///   bytes takes 1 cycle.
-    /// - **Backpressure** stalls the three sinks; their `ready` follows `pieces.ready` and `parts` combinationally.
+    /// - **Backpressure** stalls the three sinks; their `ready` follows `pieces.ready` and `parts` combinationally. An outcome
+    ///   that is not taken at once waits, and stalls nothing.
     /// - **Reset** forgets the packet under way.
     /// - **Limits** 32 outcomes wait, which is as many as there are tickets.
     pub struct Collect<const D: usize> {
@@ -51,6 +52,7 @@ block! {
         moves: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
         outcome: Signal<Local, Outcome>,
+        tells: Signal<Local, Bit>,
         protection: Constant<Bits<8>> = number(Status::LocalProtection as u8),
         general: Constant<Bits<8>> = number(Status::General as u8),
         page_list: Constant<Bits<3>> = number(Cause::PageList as u8),
@@ -110,9 +112,16 @@ impl<const D: usize> Logic for Collect<D> {
                 self.failed.d.next.vendor = 0.into();
             }
         }
-        self.queue.sink.valid.next = self.moves.val() & self.ends.val() & self.part.val().last;
+        self.tells.next = self.moves.val() & self.ends.val() & self.part.val().last;
         self.queue.sink.payload.next = self.outcome.val();
-        StreamSource::<Outcome>::link(&mut self.outcomes, &mut self.queue.source);
+        self.queue.source.ready.next = self.outcomes.ready.val();
+        self.outcomes.valid.next = self.queue.source.valid.val() | self.tells.val();
+        self.outcomes.payload.next = self.outcome.val();
+        self.queue.sink.valid.next = self.tells.val() & !self.outcomes.ready.val();
+        if self.queue.source.valid.val() {
+            self.outcomes.payload.next = self.queue.source.payload.val();
+            self.queue.sink.valid.next = self.tells.val();
+        }
         if self.reset.val() {
             self.failed.d.next.status = 0.into();
             self.failed.d.next.vendor = 0.into();

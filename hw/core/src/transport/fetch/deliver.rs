@@ -16,7 +16,7 @@ block! {
     ///   (0) or an answer (1); `busy`: a packet is inside, or a pulse.
     /// - **Latency** 1 cycle; `leaves` 1 cycle behind the packet. **Rate** 1 packet per cycle.
     /// - **Backpressure** a packet, or failure, that is not taken stalls all behind it. The sinks' `ready` follows that of both
-    ///   sources combinationally.
+    ///   sources, and `tickets.ready` also `outcomes`, combinationally.
     /// - **Reset** forgets the packet inside.
     pub struct Deliver {
         pub clock: Signal<In, Clock>,
@@ -36,6 +36,7 @@ block! {
         leaving_response: Reg<Bit>,
         is_bad: Signal<Local, Bit>,
         moves: Signal<Local, Bit>,
+        is_open: Signal<Local, Bit>,
         goes: Signal<Local, Bit>,
     }
 }
@@ -71,16 +72,16 @@ impl Logic for Deliver {
         self.moves.next = self.is_held.q.val()
             & ((self.packet.ready.val() & !self.is_bad.val())
                 | (self.failed.ready.val() & self.is_bad.val()));
+        self.is_open.next = self.moves.val() | !self.is_held.q.val();
         self.goes.next = self.tickets.valid.val()
             & (self.outcomes.valid.val() | !self.tickets.payload.val().has_payload)
-            & (self.moves.val() | !self.is_held.q.val());
+            & self.is_open.val();
         self.tickets.ready.next = self.goes.val();
-        self.outcomes.ready.next = self.goes.val() & self.tickets.payload.val().has_payload;
-        if self.moves.val() {
-            self.is_held.d.next = false;
-        }
-        if self.goes.val() {
-            self.is_held.d.next = true;
+        self.outcomes.ready.next =
+            self.tickets.valid.val() & self.tickets.payload.val().has_payload & self.is_open.val();
+        // An outcome comes late: the registers do not wait for it, they follow the ticket while they are free.
+        if self.is_open.val() {
+            self.is_held.d.next = self.goes.val();
             self.held.d.next = self.tickets.payload.val();
             self.outcome.d.next.status = 0.into();
             self.outcome.d.next.vendor = 0.into();
@@ -88,7 +89,6 @@ impl Logic for Deliver {
                 self.outcome.d.next = self.outcomes.payload.val();
             }
         }
-
         // Told by a register: no pulse follows another block's `ready`.
         self.is_leaving.d.next = self.moves.val() & self.held.q.val().frees;
         self.leaving_colour.d.next = self.held.q.val().colour;

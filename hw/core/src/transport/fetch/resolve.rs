@@ -44,9 +44,9 @@ block! {
     /// - **Ports** `waiting`: steps in; `answer`: of the MMU, one for each step that asked, or two if the first has `more`; `read`:
     ///   a command for each that allows; `parts`: one for each answer, and for each step that did not ask; `busy`: a part
     ///   waits.
-    /// - **Latency** 2 cycles from the answer. **Rate** 1 answer per cycle.
+    /// - **Latency** 2 cycles from the answer; 0 from a step that did not ask, if no part waits. **Rate** 1 answer per cycle.
     /// - **Backpressure** `answer` is always taken. A part stays until its bytes are here, and 32 fit: so no more than 32 reads
-    ///   are open. Then `waiting` stalls. No combinational path from port to port.
+    ///   are open. Then `waiting` stalls. `parts` follows `waiting` combinationally, and nothing else does.
     /// - **Reset** empties it; answers asked for before must not come any more.
     /// - **Limits** 32 answers wait: two for each question that [`Ask`](super::ask::Ask) leaves open.
     pub struct Resolve {
@@ -65,6 +65,7 @@ block! {
         is_read: Signal<Local, Bit>,
         has_more: Signal<Local, Bit>,
         goes: Signal<Local, Bit>,
+        part: Signal<Local, Part>,
     }
 }
 
@@ -91,9 +92,8 @@ impl Logic for Resolve {
         self.is_read.next = self.is_asked.val() & !self.found.val().cause.any();
         self.has_more.next = self.is_asked.val() & self.found.val().more;
         self.goes.next = self.waiting.valid.val()
-            & (self.answers.source.valid.val() | !self.is_asked.val())
             & self.queue.sink.ready.val()
-            & self.cut.sink.ready.val();
+            & (!self.is_asked.val() | (self.answers.source.valid.val() & self.cut.sink.ready.val()));
         self.waiting.ready.next = self.goes.val() & !self.has_more.val();
         self.answers.source.ready.next = self.goes.val() & self.is_asked.val();
 
@@ -103,15 +103,28 @@ impl Logic for Resolve {
         self.cut.sink.payload.next.tag = 0.into();
         StreamSource::<ReadCommand>::link(&mut self.read, &mut self.cut.source);
 
-        self.queue.sink.valid.next = self.goes.val();
-        self.queue.sink.payload.next.is_read = self.is_read.val();
-        self.queue.sink.payload.next.is_inline = self.waiting.payload.val().is_inline;
-        self.queue.sink.payload.next.cause = 0.into();
+        self.part.next.is_read = self.is_read.val();
+        self.part.next.is_inline = self.waiting.payload.val().is_inline;
+        self.part.next.cause = 0.into();
         if self.is_asked.val() {
-            self.queue.sink.payload.next.cause = self.found.val().cause;
+            self.part.next.cause = self.found.val().cause;
         }
-        self.queue.sink.payload.next.last = self.waiting.payload.val().last & !self.has_more.val();
-        StreamSource::<Part>::link(&mut self.parts, &mut self.queue.source);
+        self.part.next.last = self.waiting.payload.val().last & !self.has_more.val();
+        self.queue.sink.payload.next = self.part.val();
+
+        // Bytes that need not be read may be here already: their part is on offer at once, and queues if it is not taken.
+        self.queue.source.ready.next = self.parts.ready.val();
+        self.parts.valid.next =
+            self.queue.source.valid.val() | (self.waiting.valid.val() & !self.is_asked.val());
+        self.parts.payload.next = self.queue.source.payload.val();
+        self.queue.sink.valid.next = self.goes.val();
+        if !self.queue.source.valid.val() {
+            self.parts.payload.next.is_read = false;
+            self.parts.payload.next.is_inline = self.waiting.payload.val().is_inline;
+            self.parts.payload.next.cause = 0.into();
+            self.parts.payload.next.last = self.waiting.payload.val().last;
+            self.queue.sink.valid.next = self.goes.val() & (self.is_asked.val() | !self.parts.ready.val());
+        }
         self.busy.next = self.queue.source.valid.val();
     }
 }

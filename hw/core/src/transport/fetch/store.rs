@@ -2,8 +2,7 @@
 
 use rust_hdl::prelude::*;
 
-use crate::prim::packet_fifo::PacketFifo;
-use crate::prim::reg::Reg;
+use super::whole::Whole;
 use crate::prim::splice::{PieceBeat, Splice};
 use crate::state::access::LEN_MAX;
 use crate::stream::{Beat, StreamSink, StreamSource};
@@ -11,12 +10,14 @@ use crate::stream::{Beat, StreamSink, StreamSource};
 block! {
     /// Joins pieces to payloads, and keeps those that are good until they are taken.
     ///
+    /// No beat stops between the seam and the memory: who is let in has a place there.
+    ///
     /// - **Ports** `pieces`: in; `payload`: a packet for each whose pieces are all good; `busy`: a beat is inside.
-    /// - **Latency** 6 cycles from the last beat to the first. **Rate** 1 beat per cycle, without a gap inside a payload
-    ///   or between two that are here.
-    /// - **Backpressure** stalls `pieces` when `2^LOG` beats are held. No combinational path from port to port.
+    /// - **Latency** from the last beat to the first 3 cycles if it is the only one, otherwise 4; 1 more if it leaves bytes for another
+    ///   beat. **Rate** 1 beat per cycle, without a gap inside a payload or between two that are here.
+    /// - **Backpressure** stalls `pieces` when `2^LOG - 8` beats are held. No combinational path from port to port.
     /// - **Reset** empties it.
-    /// - **Limits** `2^LOG` beats hold 4 KiB and one beat more, otherwise building panics. A longer payload is swallowed.
+    /// - **Limits** `2^LOG` beats hold 4 KiB and eight beats more, otherwise building panics. A longer payload stalls for ever.
     pub struct Store<const D: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -24,51 +25,33 @@ block! {
         pub payload: StreamSource<Beat<D>>,
         pub busy: Signal<Out, Bit>,
         splice: Splice<D>,
-        packets: PacketFifo<D, LOG> = whole_payloads(),
-        /// Payloads that have entered the FIFO and have not left it.
-        inside: Reg<Bits<16>>,
-        enters: Signal<Local, Bit>,
-        leaves: Signal<Local, Bit>,
+        whole: Whole<D, LOG> = whole_payloads(),
     }
 }
 
-/// A FIFO that holds payloads whole.
+/// A memory that holds payloads whole.
 ///
 /// # Panics
-/// When it could not hold the longest, and a beat.
-fn whole_payloads<const D: usize, const LOG: usize>() -> PacketFifo<D, LOG> {
+/// When it could not hold the longest, and the beats that it leaves free.
+fn whole_payloads<const D: usize, const LOG: usize>() -> Whole<D, LOG> {
     let bytes = (D / 8) << LOG;
-    assert!(bytes >= LEN_MAX + D / 8, "2^{LOG} beats of {D} bits do not hold a payload and a beat");
-    PacketFifo::new(false)
+    assert!(bytes >= LEN_MAX + D, "2^{LOG} beats of {D} bits do not hold a payload and eight beats");
+    Whole::default()
 }
 
 impl<const D: usize, const LOG: usize> Logic for Store<D, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, splice, packets);
-        dff_setup!(self, clock, inside);
+        clock!(self, clock, splice, whole);
         self.splice.reset.next = self.reset.val();
-        self.packets.reset.next = self.reset.val();
-        StreamSink::<PieceBeat<D>>::link(&mut self.pieces, &mut self.splice.sink);
-        StreamSource::<Beat<D>>::join(&mut self.splice.source, &mut self.packets.sink);
-        StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.packets.source);
-
-        self.enters.next = self.splice.source.valid.val()
-            & self.packets.sink.ready.val()
-            & self.splice.source.payload.val().eop
-            & !self.splice.source.payload.val().err;
-        self.leaves.next = self.packets.source.valid.val()
-            & self.payload.ready.val()
-            & self.packets.source.payload.val().eop;
-        if self.enters.val() & !self.leaves.val() {
-            self.inside.d.next = self.inside.q.val() + 1;
-        }
-        if !self.enters.val() & self.leaves.val() {
-            self.inside.d.next = self.inside.q.val() - 1;
-        }
-        self.busy.next = self.splice.busy.val() | self.inside.q.val().any();
-        if self.reset.val() {
-            self.inside.d.next = 0.into();
-        }
+        self.whole.reset.next = self.reset.val();
+        self.pieces.ready.next = self.whole.room.val();
+        self.splice.sink.valid.next = self.pieces.valid.val() & self.whole.room.val();
+        self.splice.sink.payload.next = self.pieces.payload.val();
+        self.splice.source.ready.next = true;
+        self.whole.beat.next = self.splice.source.payload.val();
+        self.whole.takes.next = self.splice.source.valid.val();
+        StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.whole.source);
+        self.busy.next = self.splice.busy.val() | self.whole.busy.val();
     }
 }

@@ -44,10 +44,12 @@ pub(super) struct Rig {
     pub(super) addresses: Vec<Bits<128>>,
     heads: VecDeque<Head>,
     nudges: VecDeque<Nudge>,
-    /// What came of those that were acted on, in order; `true` for a packet.
+    /// What comes of those that have moved, in order; `true` for a packet.
     pub(super) outcomes: Vec<(bool, Outcome)>,
-    /// A row was read, and what it was read for has not been acted on.
+    /// A row was read, and what it was read for has not moved.
     under: Option<Reading>,
+    /// What moved in the cycle before, with the colour of its row: it is handed out in the next.
+    acting: Option<(bool, Outcome)>,
     pub(super) colour: bool,
     pub(super) pause: bool,
     /// Whose raw frames are.
@@ -77,6 +79,7 @@ impl Rig {
             nudges: VecDeque::new(),
             outcomes: Vec::new(),
             under: None,
+            acting: None,
             colour: false,
             pause: false,
             raw: 0,
@@ -156,7 +159,9 @@ impl Rig {
         self.set("pause", &reading.pause);
         self.set("raw_queue_pair", &Bits::<24>::from(reading.raw));
         self.bench.model_mut().eval();
-        let is_pending = self.under.is_some_and(|under| under.colour != reading.colour);
+        let is_old = |colour: bool| colour != reading.colour;
+        let is_pending = self.under.is_some_and(|under| is_old(under.colour))
+            || self.acting.as_ref().is_some_and(|(colour, _)| is_old(*colour));
         assert_eq!(read::<bool>(&self.bench, "pending"), is_pending, "pending");
         self.pending += u64::from(is_pending);
         let entered = read::<bool>(&self.bench, "enters").then(|| read::<bool>(&self.bench, "enters_colour"));
@@ -165,19 +170,19 @@ impl Rig {
         self.bench.step();
         let after = [self.head, self.nudge].map(|source| self.bench[source].sent());
         assert!(after[0] + after[1] <= before[0] + before[1] + 1, "one at a time");
-        let mut expected = None;
+        let (colour, outcome) = self.acting.take().unwrap_or_default();
+        assert_eq!(entered, outcome.order.map(|_| colour), "enters");
+        assert_eq!(read::<bool>(&self.bench, "dropped"), outcome.dropped, "dropped");
+        assert_eq!(read::<bool>(&self.bench, "raw_dropped"), outcome.raw_dropped, "raw_dropped");
+        assert_eq!(read::<bool>(&self.bench, "cnp_received"), outcome.notified, "cnp_received");
         for (is_packet, at) in [(true, 0), (false, 1)] {
             if after[at] > before[at] {
                 let under = self.under.take().expect("a row is read first");
                 let outcome = self.act(is_packet, under);
-                expected = outcome.order.map(|_| under.colour);
-                assert_eq!(read::<bool>(&self.bench, "dropped"), outcome.dropped, "dropped");
-                assert_eq!(read::<bool>(&self.bench, "raw_dropped"), outcome.raw_dropped, "raw_dropped");
-                assert_eq!(read::<bool>(&self.bench, "cnp_received"), outcome.notified, "cnp_received");
+                self.acting = Some((under.colour, outcome.clone()));
                 self.outcomes.push((is_packet, outcome));
             }
         }
-        assert_eq!(entered, expected, "enters");
         if read::<bool>(&self.bench, "began") {
             assert!(self.under.replace(reading).is_none(), "one row at a time");
         }
@@ -222,6 +227,7 @@ impl Rig {
     pub(super) fn forget(&mut self) {
         self.outcomes.clear();
         self.under = None;
+        self.acting = None;
         for sink in self.sinks {
             self.bench[sink].take();
         }

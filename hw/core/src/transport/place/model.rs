@@ -240,8 +240,10 @@ impl Twin {
             fail(errand, status, !errand.completes && !has_list, out);
             self.failed.insert(errand.qpn.into(), None);
         }
-        if errand.fails && has_list {
+        if errand.fails && (has_list || errand.completes) {
             out.refused += usize::from(is_request);
+        }
+        if errand.fails && has_list {
             self.keep_or_tell(errand, is_request, status, vendor, out);
         } else if errand.completes {
             tell(errand, status, vendor, errand.length.into(), out);

@@ -66,7 +66,8 @@ impl Logic for Verdict {
 
         self.judged.next = self.errand.val();
         self.untold.next = !self.errand.val().completes;
-        self.denies.next = false;
+        // A request that fails with a completion of its own is the end of a key that could not be ended.
+        self.denies.next = self.is_request.val() & self.errand.val().fails & self.errand.val().completes;
         self.marks.next = self.errand.val().fails;
         self.failure_next.next.failed = true;
         self.failure_next.next.status = 0.into();
@@ -74,6 +75,7 @@ impl Logic for Verdict {
         self.failure_next.next.of_request = self.is_request.val();
 
         if self.failure.val().failed {
+            self.denies.next = false;
             self.judged.next.answer = 0.into();
             self.judged.next.atomic = 0.into();
             self.judged.next.fails = false;
@@ -97,8 +99,8 @@ impl Logic for Verdict {
             self.judged.next.length = 0.into();
             self.untold.next = false;
             self.marks.next = true;
+            self.denies.next = self.is_request.val();
             if self.is_request.val() {
-                self.denies.next = true;
                 self.judged.next.answer = self.acknowledge.val();
                 self.judged.next.syndrome = self.failed_nak.val();
                 if self.errand.val().counts {

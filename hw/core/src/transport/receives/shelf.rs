@@ -28,7 +28,7 @@ block! {
     ///   first receive is taken; `looked`: the queue of that look. `read_enable`, `read_index`: `posted` and `taken` of a
     ///   queue, likewise. `count_enable`, `count_index`: what is posted and not taken of a queue, its `count`, likewise. `write_enable`, `write_index`, `written`: what is posted from now on; with `scrubs` nothing is, and
     ///   nothing was ever taken.
-    /// - **Latency** 1 cycle; a look or a read in the cycle of a write or a take does not see it. **Rate** one of each per
+    /// - **Latency** 1 cycle; a look or a read in the cycle of a write does not see it, nor does a read see a take; a look does. **Rate** one of each per
     ///   cycle. **Backpressure** none.
     /// - **Limits** of one look one receive can be taken: a second `take` takes none. Whoever takes has seen one.
     /// - **Reset** none: the owner scrubs.
@@ -54,6 +54,9 @@ block! {
         producers: [BlockRam<Posted, LOG>; 3] = std::array::from_fn(|_| BlockRam::default()),
         consumers: [BlockRam<Bits<16>, LOG>; 3] = std::array::from_fn(|_| BlockRam::default()),
         looked_index: Reg<Bits<LOG>>,
+        /// The count of a take, and that the last look met it: what it read was older.
+        newer: Reg<Bits<16>>,
+        is_newer: Reg<Bit>,
         shown: Signal<Local, Posted>,
         counted: Signal<Local, Posted>,
         consumer: Signal<Local, Bits<16>>,
@@ -64,7 +67,7 @@ block! {
 impl<const LOG: usize> Logic for Shelf<LOG> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, looked_index);
+        dff_setup!(self, clock, looked_index, newer, is_newer);
         for i in 0..3 {
             self.producers[i].clock.next = self.clock.val();
             self.consumers[i].clock.next = self.clock.val();
@@ -82,12 +85,17 @@ impl<const LOG: usize> Logic for Shelf<LOG> {
         self.consumers[2].read_enable.next = self.count_enable.val();
         self.consumers[2].read_address.next = self.count_index.val();
 
-        if self.look_enable.val() {
-            self.looked_index.d.next = self.look_index.val();
-        }
         self.looked.next = self.looked_index.q.val();
         self.shown.next = self.producers[0].read_data.val();
         self.consumer.next = self.consumers[0].read_data.val();
+        if self.is_newer.q.val() {
+            self.consumer.next = self.newer.q.val();
+        }
+        if self.look_enable.val() {
+            self.looked_index.d.next = self.look_index.val();
+            self.is_newer.d.next = self.take.val() & (self.look_index.val() == self.looked_index.q.val());
+            self.newer.d.next = self.consumer.val() + 1;
+        }
         self.stock.next.count = self.shown.val().end - self.consumer.val();
         self.stock.next.first = self.consumer.val() - self.shown.val().base;
         self.posted.next = self.producers[1].read_data.val();

@@ -7,6 +7,7 @@ use super::locate::Locate;
 use super::rows::{AnswerRow, ReadEntry};
 use crate::constant::number;
 use crate::host::work::QpChange;
+use crate::prim::reg::Reg;
 use crate::transport::records::{Answer, Task, TxFailure};
 
 block! {
@@ -18,24 +19,27 @@ block! {
     /// behind as well. So that READ takes the place of all that waits: READs, atomics, and a positive acknowledgement,
     /// which would come before the data and look like a loss. Another acknowledgement stays, behind it.
     ///
-    /// - **Ports** `asked`, `failure`, `change`: payloads, the first of a task; `tasks`, `notices`, `fails`, `alters`: which of them
-    ///   counts. `row`, `entry`: of the queue pair, steady. `changed`: its row from now on; `queues`: it joins the line; `enters`, `entered`: a READ
+    /// - **Ports** `asked`, `failure`, `change`: payloads, the first of a task, kept with `looks`; `tasks`, `notices`, `fails`, `alters`: from
+    ///   the next cycle on, which of them counts. `row`: of the queue pair, steady; `entry`: likewise, in the first cycle. `keeps`: the READ at the head stays what it is. `changed`: its row from now on, but for
+    ///   the counts; `queues`: it joins the line; `enters`, `entered`: a READ
     ///   or atomic comes to the tail, which is the head of `changed` when it takes the place of all; `drops`: it had no room; `tells`: the
     ///   queue pair fails. `comes`: one that did not come before; `forgets`, `resets`: those that wait are given up, or
     ///   never were.
-    /// - **Latency** 0 cycles, but 1 from `entry` to what a failure makes of it.
-    /// - **Reset** none: nothing is kept beyond a cycle.
+    /// - **Latency** 1 cycle from `looks`, and 2 to what a failure makes of `entry`. **Rate** an operation a cycle.
+    /// - **Reset** none: nothing counts before `looks`.
     pub struct Note {
         pub clock: Signal<In, Clock>,
         pub asked: Signal<In, Task>,
         pub failure: Signal<In, TxFailure>,
         pub change: Signal<In, QpChange>,
+        pub looks: Signal<In, Bit>,
         pub tasks: Signal<In, Bit>,
         pub notices: Signal<In, Bit>,
         pub fails: Signal<In, Bit>,
         pub alters: Signal<In, Bit>,
         pub row: Signal<In, AnswerRow>,
         pub entry: Signal<In, ReadEntry>,
+        pub keeps: Signal<Out, Bit>,
         pub changed: Signal<Out, AnswerRow>,
         pub queues: Signal<Out, Bit>,
         pub enters: Signal<Out, Bit>,
@@ -46,6 +50,10 @@ block! {
         pub forgets: Signal<Out, Bit>,
         pub resets: Signal<Out, Bit>,
         locate: Locate,
+        task: Reg<Task>,
+        failed: Reg<TxFailure>,
+        altered: Reg<QpChange>,
+        is_acknowledgement: Signal<Local, Bit>,
         depth: Signal<Local, Bits<5>>,
         waiting_kind: Signal<Local, Bits<8>>,
         task_kind: Signal<Local, Bits<8>>,
@@ -84,61 +92,73 @@ impl Logic for Note {
     #[expect(clippy::too_many_lines, reason = "a line for each field of the row, and what changes it")]
     fn update(&mut self) {
         clock!(self, clock, locate);
+        dff_setup!(self, clock, task, failed, altered);
+        if self.looks.val() {
+            self.task.d.next = self.asked.val();
+            self.failed.d.next = self.failure.val();
+            self.altered.d.next = self.change.val();
+            if self.asked.val().answer == self.value.val() {
+                self.task.d.next.va = self.asked.val().value;
+                self.task.d.next.length = 0.into();
+            }
+        }
         self.locate.row.next = self.row.val();
         self.locate.entry.next = self.entry.val();
-        self.locate.failed.next = self.failure.val().psn;
-        self.locate.again.next = self.asked.val().psn;
-        self.locate.path_mtu.next = self.asked.val().path_mtu;
+        self.locate.failed.next = self.failed.q.val().psn;
+        self.locate.again.next = self.task.q.val().psn;
+        self.locate.path_mtu.next = self.task.q.val().path_mtu;
 
         self.depth.next = self.row.val().tail - self.row.val().head;
         self.waiting_kind.next = self.row.val().syndrome >> self.kind_at.val();
-        self.task_kind.next = self.asked.val().syndrome >> self.kind_at.val();
+        self.task_kind.next = self.task.q.val().syndrome >> self.kind_at.val();
         self.is_refusal.next = self.row.val().acks & (self.waiting_kind.val() == self.refused.val());
         self.replaces.next = !self.is_refusal.val() | (self.row.val().syndrome == self.gap.val());
+        self.is_acknowledgement.next = self.task.q.val().answer == self.acknowledge.val();
         self.acknowledges.next = self.tasks.val()
-            & (self.asked.val().answer == self.acknowledge.val())
+            & self.is_acknowledgement.val()
             & self.replaces.val()
             & (!self.row.val().stopped | (self.task_kind.val() == self.refused.val()));
-        self.is_value.next = self.asked.val().answer == self.value.val();
+        self.is_value.next = self.task.q.val().answer == self.value.val();
         self.asks.next =
-            self.tasks.val() & (self.is_value.val() | (self.asked.val().answer == self.data.val()));
-        self.comes.next = self.asks.val() & self.asked.val().fresh;
+            self.tasks.val() & (self.is_value.val() | (self.task.q.val().answer == self.data.val()));
+        // Told early in the cycle, and so more often denied than need be.
+        self.keeps.next = self.notices.val()
+            | (self.tasks.val()
+                & (self.is_acknowledgement.val()
+                    | ((self.task.q.val().fresh | self.is_value.val()) & self.depth.val().any())));
+        self.comes.next = self.asks.val() & self.task.q.val().fresh;
         self.reads.next = self.asks.val() & !self.row.val().stopped;
         self.takes_over.next =
-            self.reads.val() & !self.is_value.val() & !self.asked.val().fresh & self.locate.goes_back.val();
+            self.reads.val() & !self.is_value.val() & !self.task.q.val().fresh & self.locate.goes_back.val();
         self.enters_now.next =
             self.reads.val() & (self.takes_over.val() | (self.depth.val() != self.full.val()));
         self.notes.next = self.notices.val() & !self.row.val().stopped;
         // A refusal of what came later must not go first: the peer would take it for a loss of what is missing.
-        self.lead.next = self.row.val().ack_psn - self.failure.val().psn;
+        self.lead.next = self.row.val().ack_psn - self.failed.q.val().psn;
         self.comes_first.next = self.lead.val().any() & !self.lead.val().get_bit(23);
         self.breaks.next = self.fails.val()
-            & self.failure.val().is_response
+            & self.failed.q.val().is_response
             & (self.replaces.val() | self.comes_first.val());
-        self.stops.next = self.alters.val() & self.change.val().stops;
+        self.stops.next = self.alters.val() & self.altered.q.val().stops;
         self.gives_up.next = self.breaks.val()
-            | (self.stops.val() & (self.change.val().ends | self.replaces.val() | !self.row.val().acks));
+            | (self.stops.val() & (self.altered.q.val().ends | self.replaces.val() | !self.row.val().acks));
 
-        self.wants.next =
-            self.acknowledges.val() | self.enters_now.val() | self.notes.val() | self.breaks.val();
+        // A READ that has no room is no reason either, but behind sixteen others its queue pair stands in line anyway.
+        self.wants.next = self.acknowledges.val() | self.reads.val() | self.notes.val() | self.breaks.val();
         self.queues.next = self.wants.val() & !self.row.val().queued;
         self.drops.next = self.reads.val() & !self.enters_now.val();
         self.tells.next = self.breaks.val();
         self.enters.next = self.enters_now.val();
         self.entered.next.is_value = self.is_value.val();
-        self.entered.next.fresh = self.asked.val().fresh;
-        self.entered.next.psn = self.asked.val().psn;
-        self.entered.next.msn = self.asked.val().msn;
-        self.entered.next.va = self.asked.val().va;
-        self.entered.next.key = self.asked.val().key;
-        self.entered.next.length = self.asked.val().length;
-        self.entered.next.path_mtu = self.asked.val().path_mtu;
-        self.entered.next.pd = self.asked.val().pd;
-        self.entered.next.ticket = self.asked.val().ticket;
-        if self.is_value.val() {
-            self.entered.next.va = self.asked.val().value;
-            self.entered.next.length = 0.into();
-        }
+        self.entered.next.fresh = self.task.q.val().fresh;
+        self.entered.next.psn = self.task.q.val().psn;
+        self.entered.next.msn = self.task.q.val().msn;
+        self.entered.next.va = self.task.q.val().va;
+        self.entered.next.key = self.task.q.val().key;
+        self.entered.next.length = self.task.q.val().length;
+        self.entered.next.path_mtu = self.task.q.val().path_mtu;
+        self.entered.next.pd = self.task.q.val().pd;
+        self.entered.next.ticket = self.task.q.val().ticket;
 
         self.changed.next.acks = self.row.val().acks;
         self.changed.next.ack_psn = self.row.val().ack_psn;
@@ -154,22 +174,24 @@ impl Logic for Note {
         self.changed.next.cnp_due = self.row.val().cnp_due | self.notes.val();
         self.changed.next.queued = self.row.val().queued | self.wants.val();
         self.changed.next.stopped = self.row.val().stopped;
+        self.changed.next.came = self.row.val().came;
+        self.changed.next.over = self.row.val().over;
         if self.acknowledges.val() {
             self.changed.next.acks = true;
-            self.changed.next.ack_psn = self.asked.val().psn;
-            self.changed.next.ack_msn = self.asked.val().msn;
-            self.changed.next.syndrome = self.asked.val().syndrome;
+            self.changed.next.ack_psn = self.task.q.val().psn;
+            self.changed.next.ack_msn = self.task.q.val().msn;
+            self.changed.next.syndrome = self.task.q.val().syndrome;
             self.changed.next.ack_after = self.row.val().tail;
         }
         if self.enters_now.val() {
             self.changed.next.tail = self.row.val().tail + 1;
             // An atomic waits for no ticket, and must not hide that of the READ before it.
             if !self.is_value.val() {
-                self.changed.next.last_ticket = self.asked.val().ticket;
+                self.changed.next.last_ticket = self.task.q.val().ticket;
             }
             // The answer to a new one says that all before it arrived.
             self.changed.next.acks = self.row.val().acks
-                & !((self.asked.val().fresh | self.takes_over.val())
+                & !((self.task.q.val().fresh | self.takes_over.val())
                     & (self.waiting_kind.val() == self.positive.val()));
         }
         if self.takes_over.val() {
@@ -184,7 +206,7 @@ impl Logic for Note {
         }
         self.forgets.next = self.gives_up.val() | self.takes_over.val();
         if self.gives_up.val() {
-            self.changed.next.acks = self.is_refusal.val() & !self.change.val().ends;
+            self.changed.next.acks = self.is_refusal.val() & !self.altered.q.val().ends;
             self.changed.next.ack_after = self.row.val().tail;
             self.changed.next.head = self.row.val().tail;
             self.changed.next.due_to = self.row.val().tail;
@@ -195,15 +217,15 @@ impl Logic for Note {
         if self.breaks.val() {
             // What failed comes before all that waits.
             self.changed.next.acks = true;
-            self.changed.next.ack_psn = self.failure.val().psn;
+            self.changed.next.ack_psn = self.failed.q.val().psn;
             self.changed.next.ack_msn = 0.into();
             if self.locate.is_of_head.val() {
                 self.changed.next.ack_msn = self.locate.msn.val();
             }
             self.changed.next.syndrome = self.operational.val();
         }
-        self.resets.next = self.alters.val() & self.change.val().resets;
-        if self.alters.val() & self.change.val().resets {
+        self.resets.next = self.alters.val() & self.altered.q.val().resets;
+        if self.alters.val() & self.altered.q.val().resets {
             self.changed.next.acks = false;
             self.changed.next.head = self.row.val().tail;
             self.changed.next.due_to = self.row.val().tail;

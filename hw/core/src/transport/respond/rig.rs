@@ -1,4 +1,4 @@
-//! The answers on a bench, each operation given to the model in the cycle in which it ends.
+//! The answers on a bench, each operation given to the model in the cycle in which it is taken: none overtakes another.
 
 use std::collections::VecDeque;
 

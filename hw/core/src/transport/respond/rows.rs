@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::*;
 
-use crate::prim::ram::BlockRam;
+use crate::prim::ram::{BlockRam, UltraRam};
 use crate::prim::reg::Reg;
 use crate::record;
 
@@ -40,6 +40,10 @@ record! {
         pub queued: Bit,
         /// Only a refusal is still told.
         pub stopped: Bit,
+        /// READs and atomics that came for the first time, modulo 32.
+        pub came: Bits<5>,
+        /// Those of them that are answered or will never be.
+        pub over: Bits<5>,
     }
 }
 
@@ -70,62 +74,89 @@ record! {
 }
 
 block! {
-    /// Keeps an [`AnswerRow`] and 16 [`ReadEntry`]s for each of `2^QPS` queue pairs.
+    /// Keeps an [`AnswerRow`] and 16 [`ReadEntry`]s for each of `2^QPS` queue pairs. The entries, many and wide, are in ultra RAM.
     ///
-    /// - **Ports** `begins`, `index`: read; `looks`: a cycle later. From the next cycle on `row` shows the row, and `entry` the
-    ///   READ at its head. `writes`, `changed`: the new row of `index`; `enters`, `entered`: a READ, at the place of the
-    ///   tail of `row`. `scrubs`: nothing is known of `index`.
-    /// - **Latency** 2 cycles. **Rate** an operation every 3 cycles.
-    /// - **Reset** none: the owner scrubs. READs behind an empty row mean nothing.
-    /// - **Limits** `RING` is `QPS + 4`; anything else panics when the block is built.
+    /// An operation sees what the two before it have written, though the memory does not show it yet: the row written last is kept,
+    /// and the one being written is seen as it comes.
+    ///
+    /// - **Ports** `begins`, `chosen`: read; `looks`, `looked`: a cycle later or more, of the same operation; `follows`: it is of the queue pair
+    ///   `index`, whose operation is under way. From the next cycle on `row` shows the row, and in the next cycle `entry` the READ at its
+    ///   head. `moves`: the operation of `index` ends, or there is none. `writes`, `changed`: it does, with the new row of `index`; `enters`, `entered`: a
+    ///   READ, at the place of the tail of `row`. `scrubs`: nothing is known of `index`.
+    /// - **Latency** 2 cycles. **Rate** an operation a cycle.
+    /// - **Reset** none: the owner scrubs, for 2 cycles at least. READs behind an empty row mean nothing.
+    /// - **Limits** `RING` is `QPS + 4`; anything else panics when the block is built. With `follows`, `entry` is right only if the
+    ///   operation of `index` leaves the head where it is and does not write there.
     pub struct Rows<const QPS: usize, const RING: usize> {
         pub clock: Signal<In, Clock>,
         pub begins: Signal<In, Bit>,
-        pub index: Signal<In, Bits<QPS>>,
+        pub chosen: Signal<In, Bits<QPS>>,
         pub looks: Signal<In, Bit>,
+        pub looked: Signal<In, Bits<QPS>>,
+        pub follows: Signal<In, Bit>,
         pub row: Signal<Out, AnswerRow>,
         pub entry: Signal<Out, ReadEntry>,
+        pub index: Signal<In, Bits<QPS>>,
+        pub moves: Signal<In, Bit>,
         pub writes: Signal<In, Bit>,
         pub changed: Signal<In, AnswerRow>,
         pub enters: Signal<In, Bit>,
         pub entered: Signal<In, ReadEntry>,
         pub scrubs: Signal<In, Bit>,
         table: BlockRam<AnswerRow, QPS>,
-        entries: BlockRam<ReadEntry, RING> = entries::<QPS, RING>(),
+        entries: UltraRam<ReadEntry, RING> = entries::<QPS, RING>(),
         seen: Reg<AnswerRow>,
-        first: Signal<Local, Bits<RING>>,
+        /// What the operation before that of `index` has written, and where.
+        has_written: Reg<Bit>,
+        written_index: Reg<Bits<QPS>>,
+        written: Reg<AnswerRow>,
+        known: Signal<Local, AnswerRow>,
         head: Signal<Local, Bits<4>>,
         tail: Signal<Local, Bits<4>>,
         nothing: Constant<AnswerRow> = Constant::new(AnswerRow::default()),
     }
 }
 
-fn entries<const QPS: usize, const RING: usize>() -> BlockRam<ReadEntry, RING> {
+fn entries<const QPS: usize, const RING: usize>() -> UltraRam<ReadEntry, RING> {
     assert_eq!(RING, QPS + READS_LOG, "2^{QPS} queue pairs have 2^{RING} READs");
-    BlockRam::default()
+    UltraRam::default()
 }
 
 impl<const QPS: usize, const RING: usize> Logic for Rows<QPS, RING> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, table, entries);
-        dff_setup!(self, clock, seen);
+        dff_setup!(self, clock, seen, has_written, written_index, written);
         self.table.read_enable.next = self.begins.val();
-        self.table.read_address.next = self.index.val();
+        self.table.read_address.next = self.chosen.val();
+        self.known.next = self.table.read_data.val();
+        if self.has_written.q.val() & (self.written_index.q.val() == self.looked.val()) {
+            self.known.next = self.written.q.val();
+        }
         if self.looks.val() {
-            self.seen.d.next = self.table.read_data.val();
+            self.seen.d.next = self.known.val();
+            if self.follows.val() {
+                self.seen.d.next = self.changed.val();
+            }
         }
         self.row.next = self.seen.q.val();
-        self.first.next = bit_cast::<RING, QPS>(self.index.val()) << 4;
-        self.head.next = bit_cast::<4, 5>(self.table.read_data.val().head);
+        self.head.next = bit_cast::<4, 5>(self.known.val().head);
         self.tail.next = bit_cast::<4, 5>(self.seen.q.val().tail);
         self.entries.read_enable.next = self.looks.val();
-        self.entries.read_address.next = self.first.val() | bit_cast::<RING, 4>(self.head.val());
+        self.entries.read_address.next =
+            (bit_cast::<RING, QPS>(self.looked.val()) << 4) | bit_cast::<RING, 4>(self.head.val());
         self.entry.next = self.entries.read_data.val();
         self.entries.write_enable.next = self.enters.val();
-        self.entries.write_address.next = self.first.val() | bit_cast::<RING, 4>(self.tail.val());
+        self.entries.write_address.next =
+            (bit_cast::<RING, QPS>(self.index.val()) << 4) | bit_cast::<RING, 4>(self.tail.val());
         self.entries.write_data.next = self.entered.val();
 
+        // While an operation goes on, the one behind it may still need what was written before.
+        if self.moves.val() {
+            self.has_written.d.next = self.writes.val();
+            self.written_index.d.next = self.index.val();
+            self.written.d.next = self.changed.val();
+        }
         self.table.write_enable.next = self.writes.val() | self.scrubs.val();
         self.table.write_address.next = self.index.val();
         self.table.write_data.next = self.changed.val();

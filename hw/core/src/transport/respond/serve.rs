@@ -17,11 +17,11 @@ block! {
     /// atomic there, or the acknowledgement that waits; nothing without room, or while the ticket of the READ is not done.
     /// Such a visit still notes which tickets are done.
     ///
-    /// - **Ports** `number`, `row`, `entry`: the queue pair, steady. `decides`: the first cycle of the visit; `lengthens`: the data
+    /// - **Ports** `number`, `row`: the queue pair, steady. `decides`: the first cycle of the visit, with `entry`; `lengthens`: the data
     ///   of a READ is sent in those behind it, `continues`, while `stays`. `done`, `colour`: as of
     ///   [`Respond`](super::Respond). `room`: all steps of a visit have room, with `decides`. `gives`, `step`: a step of
-    ///   this cycle; `gives_cnp`: it is a notification. With the last cycle `changed`: the row from now on; `queues`: something is left, and the queue pair goes to the end of the line;
-    ///   `finishes`: a READ or atomic that came for the first time is answered.
+    ///   this cycle; `gives_cnp`: it is a notification. With the last cycle `changed`: the row from now on, but for the counts. `joins`: something is left, and the queue pair goes to the end of the
+    ///   line; with `decides` or in the last cycle, once, as early as it is known. With the last cycle `finishes`: a READ or atomic that came for the first time is answered.
     /// - **Latency** 0 cycles from `decides` to a notification or acknowledgement, 1 to data. **Rate** a step per cycle.
     /// - **Reset** none: nothing is kept from one visit to the next.
     pub struct Serve<const QPS: usize> {
@@ -40,7 +40,7 @@ block! {
         pub gives_cnp: Signal<Out, Bit>,
         pub step: Signal<Out, TxStep>,
         pub changed: Signal<Out, AnswerRow>,
-        pub queues: Signal<Out, Bit>,
+        pub joins: Signal<Out, Bit>,
         pub finishes: Signal<Out, Bit>,
         is_due: Reg<Bit>,
         held: Reg<ReadEntry>,
@@ -49,12 +49,20 @@ block! {
         psn: Reg<Bits<24>>,
         sent: Reg<Bits<32>>,
         left: Reg<Bits<32>>,
+        /// The latter less one, whose top bit says that none are left; those of its bits that count whole packets.
+        left_less_one: Reg<Bits<33>>,
+        whole: Reg<Bits<33>>,
+        before: Signal<Local, Bits<33>>,
         packets: Reg<Bits<2>>,
         late_by: Signal<Local, Bits<16>>,
         last_by: Signal<Local, Bits<16>>,
         are_all_due: Signal<Local, Bit>,
         has_read: Signal<Local, Bit>,
         reads: Signal<Local, Bit>,
+        /// Something is left, whatever becomes of the READ at the head.
+        has_more: Signal<Local, Bit>,
+        queues: Signal<Local, Bit>,
+        sends: Signal<Local, Bit>,
         answers: Signal<Local, Bit>,
         mtu: Signal<Local, Bits<32>>,
         is_first: Signal<Local, Bit>,
@@ -62,6 +70,8 @@ block! {
         bytes: Signal<Local, Bits<13>>,
         aeth: Signal<Local, Bits<32>>,
         shortest: Constant<Bits<32>> = number(128),
+        /// The bits that count those.
+        whole_units: Constant<Bits<33>> = number(u32::MAX - 127),
         syndrome_at: Constant<Bits<6>> = number(24),
         last_packet: Constant<Bits<2>> = number(BURST - 1),
         positive: Constant<Bits<8>> = number(Syndrome::Ack { credits: 31 }.encode()),
@@ -83,24 +93,25 @@ impl<const QPS: usize> Logic for Serve<QPS> {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "a line for each field of the step, and of the row behind it")]
     fn update(&mut self) {
-        dff_setup!(self, clock, is_due, held, address, psn, sent, left, packets);
+        dff_setup!(self, clock, is_due, held, address, psn, sent, left, left_less_one, whole, packets);
         self.has_read.next = self.row.val().head != self.row.val().tail;
         self.reads.next = !self.row.val().cnp_due
             & self.has_read.val()
             & !(self.row.val().acks & (self.row.val().ack_after == self.row.val().head));
         self.answers.next = !self.row.val().cnp_due & !self.reads.val() & self.row.val().acks;
-        self.lengthens.next = self.reads.val();
+        self.lengthens.next = self.reads.val() & self.room.val();
+        self.has_more.next = self.row.val().acks | ((self.row.val().head + 1) != self.row.val().tail);
 
         // The READ at the head, from where the last visit ended.
         self.late_by.next = self.done.val() - self.entry.val().ticket;
         // A ticket that is done would look like one to come when as many more are done as half of them: so it is noted.
         self.last_by.next = self.done.val() - self.row.val().last_ticket;
         self.are_all_due.next = !self.last_by.val().get_bit(15);
+        self.before.next = bit_cast::<33, 32>(self.row.val().sent);
         if self.decides.val() {
-            self.is_due.d.next = self.room.val()
-                & (self.entry.val().is_value
-                    | !self.late_by.val().get_bit(15)
-                    | (self.row.val().due_to != self.row.val().head));
+            self.is_due.d.next = self.entry.val().is_value
+                | !self.late_by.val().get_bit(15)
+                | (self.row.val().due_to != self.row.val().head);
             self.held.d.next = self.entry.val();
             self.address.d.next = self.entry.val().va + bit_cast::<64, 32>(self.row.val().sent);
             self.psn.d.next = self.entry.val().psn;
@@ -109,11 +120,15 @@ impl<const QPS: usize> Logic for Serve<QPS> {
             }
             self.sent.d.next = self.row.val().sent;
             self.left.d.next = self.entry.val().length - self.row.val().sent;
+            // a + !b is a - b - 1.
+            self.left_less_one.d.next = bit_cast::<33, 32>(self.entry.val().length) + !self.before.val();
+            self.whole.d.next = self.whole_units.val() << bit_cast::<33, 3>(self.entry.val().path_mtu);
             self.packets.d.next = 0.into();
         }
         self.mtu.next = self.shortest.val() << self.held.q.val().path_mtu;
         self.is_first.next = !self.sent.q.val().any();
-        self.is_last.next = self.left.q.val() <= self.mtu.val();
+        self.is_last.next =
+            self.left_less_one.q.val().get_bit(32) | !(self.left_less_one.q.val() & self.whole.q.val()).any();
         self.bytes.next = bit_cast::<13, 32>(self.mtu.val());
         if self.is_last.val() {
             self.bytes.next = bit_cast::<13, 32>(self.left.q.val());
@@ -123,6 +138,7 @@ impl<const QPS: usize> Logic for Serve<QPS> {
             self.psn.d.next = self.psn.q.val() + 1;
             self.sent.d.next = self.sent.q.val() + self.mtu.val();
             self.left.d.next = self.left.q.val() - self.mtu.val();
+            self.left_less_one.d.next = self.left_less_one.q.val() - bit_cast::<33, 32>(self.mtu.val());
             self.packets.d.next = self.packets.q.val() + 1;
         }
         self.stays.next =
@@ -180,9 +196,9 @@ impl<const QPS: usize> Logic for Serve<QPS> {
         if self.are_all_due.val() {
             self.changed.next.due_to = self.row.val().tail;
         }
-        self.finishes.next =
-            self.reads.val() & self.is_due.q.val() & self.is_last.val() & self.held.q.val().fresh;
-        if self.reads.val() & self.is_due.q.val() {
+        self.sends.next = self.continues.val() & self.is_due.q.val();
+        self.finishes.next = self.sends.val() & self.is_last.val() & self.held.q.val().fresh;
+        if self.sends.val() {
             self.changed.next.sent = self.sent.q.val() + self.mtu.val();
             self.changed.next.next_psn = self.psn.q.val() + 1;
             if self.is_last.val() {
@@ -191,9 +207,16 @@ impl<const QPS: usize> Logic for Serve<QPS> {
                 if !self.are_all_due.val() & (self.row.val().due_to == self.row.val().head) {
                     self.changed.next.due_to = self.row.val().head + 1;
                 }
-                self.queues.next = self.row.val().acks | ((self.row.val().head + 1) != self.row.val().tail);
+                self.queues.next = self.has_more.val();
             }
         }
         self.changed.next.queued = self.queues.val();
+        self.joins.next = self.queues.val() & !self.has_more.val();
+        if self.decides.val() {
+            self.joins.next = self.queues.val();
+            if self.lengthens.val() {
+                self.joins.next = self.has_more.val();
+            }
+        }
     }
 }

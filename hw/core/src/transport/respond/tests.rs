@@ -6,7 +6,7 @@ use stroma_verilate::{Pause, SplitMix64};
 
 use super::model::{Owed, mtu, packets, psn};
 use super::rig::{QPS, Rig};
-use super::{choose, count, locate, note, rows, serve};
+use super::{choose, count, line, locate, note, rows, serve};
 use crate::testing::{noise, read, stalls};
 use crate::transport::records::{Answer, Task, TxFailure};
 use crate::verilog::differential::{assert_agree, differential};
@@ -127,6 +127,45 @@ fn agrees_with_the_model() {
     assert!(dropped > 5 && gone_back > 30, "{dropped} dropped, {gone_back} gone back");
 }
 
+/// Operations of few queue pairs, of all kinds, as dense as they can be: each sees what those right before it did.
+#[test]
+fn one_queue_pair_and_two_by_turns_agree_with_the_model_at_full_rate() {
+    let mut rig = Rig::default();
+    for (seed, (others, percent)) in (20..).zip([(0, 0), (0, 40), (0, 95), (1, 0), (1, 40), (1, 95)]) {
+        rig.reset(seed);
+        rig.bench[rig.step].pause(Pause::Random { seed, percent });
+        let mut sent: u64 = 0;
+        for _ in 0..6000 {
+            if rig.bench[rig.task].is_empty() {
+                sent += 1;
+                let task = any_task(&mut rig.rng, rig.ticket);
+                let task = Task { qpn: (sent & others).into(), ..task };
+                let task = if rig.rng.below(4) == 0 { or_again(&mut rig, &task) } else { task };
+                rig.send(&task);
+            }
+            if rig.rng.below(4) == 0 && rig.bench[rig.notice].is_empty() {
+                rig.notify(sent & others);
+            }
+            if rig.rng.below(60) == 0 && rig.bench[rig.failure].is_empty() {
+                let failure = TxFailure { qpn: (sent & others).into(), ..any_failure(&mut rig) };
+                rig.fail_with(failure);
+            }
+            if rig.rng.below(20) == 0 && rig.bench[rig.change].is_empty() {
+                let stops = rig.rng.below(8) == 0;
+                rig.tell(sent & others, stops, !stops);
+            }
+            if rig.rng.below(5) == 0 {
+                rig.done += 1;
+                rig.ticket = rig.ticket.max(rig.done + rig.rng.below(6) - 3);
+            }
+            rig.step();
+        }
+        rig.done += 100;
+        rig.settle();
+        assert!(sent > 1000 && rig.steps.len() > 200, "{sent} tasks, {} steps", rig.steps.len());
+    }
+}
+
 #[test]
 fn survives_stalls() {
     let mut rig = Rig::default();
@@ -175,7 +214,7 @@ fn rust_and_verilog_agree() {
             "respond_note",
             note::Note::default,
             clock,
-            [asked, failure, change, tasks, notices, fails, alters, row, entry]
+            [asked, failure, change, looks, tasks, notices, fails, alters, row, entry]
         ),
         differential!(
             "respond_locate",
@@ -193,13 +232,13 @@ fn rust_and_verilog_agree() {
             "respond_rows",
             rows::Rows::<2, 6>::default,
             clock,
-            [begins, index, looks, writes, changed, enters, entered, scrubs]
+            [begins, chosen, looks, looked, follows, index, moves, writes, changed, enters, entered, scrubs]
         ),
         differential!(
             "respond_count",
             count::Count::<2>::default,
             clock,
-            [begins, index, ends, comes, drops, goes, forgets, resets, scrubs]
+            [row, index, ends, comes, drops, goes, forgets, resets, scrubs]
         ),
         differential!(
             "respond_choose",
@@ -216,9 +255,18 @@ fn rust_and_verilog_agree() {
                 change_qpn,
                 line,
                 line_qpn,
+                visits,
                 lengthens,
-                stays
+                stays,
+                keeps,
+                joins
             ]
+        ),
+        differential!(
+            "respond_line",
+            line::Line::<3>::default,
+            clock,
+            [sink.payload, sink.valid, source.ready]
         ),
     ];
     assert_agree(cases, 300);

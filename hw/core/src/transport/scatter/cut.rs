@@ -7,6 +7,7 @@ use super::intake::Mark;
 use super::spoil::Spoil;
 use super::unfold::Entry;
 use crate::constant::number;
+use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 use crate::transport::records::{Errand, List};
@@ -19,8 +20,8 @@ block! {
     /// - **Rules** as [`Scatter`](super::Scatter) has them.
     /// - **Latency** 1 cycle. **Rate** an errand that passes, a piece, or an entry that is passed over, per cycle; 1 cycle more
     ///   for what a list has no room for.
-    /// - **Backpressure** stalls `errand` and `entry`, whose `ready` follow `piece.ready` combinationally, as `stops` does.
-    /// - **Reset** forgets the errand under way, and the piece on offer.
+    /// - **Backpressure** two pieces wait, then `errand` and `entry`. No combinational path from `piece` to another port.
+    /// - **Reset** forgets the errand under way, and the pieces on offer.
     pub struct Cut {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -30,24 +31,27 @@ block! {
         pub stops: Signal<Out, Bit>,
         pub piece: StreamSource<Errand>,
         pub piece_is_request: Signal<Out, Bit>,
-        is_held: Reg<Bit>,
-        held: Reg<Errand>,
-        held_is_request: Reg<Bit>,
-        /// The errand has begun: bytes to pass over, and bytes to place.
+        pieces: Fifo<Errand, 1>,
+        requests: Fifo<Bit, 1>,
+        /// The errand has begun: bytes to pass over, bytes to place, and both.
         is_begun: Reg<Bit>,
         ahead: Reg<Bits<32>>,
         left: Reg<Bits<13>>,
+        end: Reg<Bits<33>>,
         /// Its list is at its end, and bytes are left.
         is_spent: Reg<Bit>,
         spoil: Spoil,
         open: Signal<Local, Bit>,
         ahead_now: Signal<Local, Bits<32>>,
         left_now: Signal<Local, Bits<13>>,
+        end_now: Signal<Local, Bits<33>>,
+        length: Signal<Local, Bits<33>>,
         is_listed: Signal<Local, Bit>,
         has_entry: Signal<Local, Bit>,
         is_faulty: Signal<Local, Bit>,
         is_before: Signal<Local, Bit>,
-        rest: Signal<Local, Bits<32>>,
+        rest: Signal<Local, Bits<13>>,
+        end_next: Signal<Local, Bits<33>>,
         fits: Signal<Local, Bit>,
         bytes: Signal<Local, Bits<13>>,
         passes: Signal<Local, Bit>,
@@ -55,6 +59,7 @@ block! {
         cuts: Signal<Local, Bit>,
         spoils: Signal<Local, Bit>,
         is_over: Signal<Local, Bit>,
+        gives: Signal<Local, Bit>,
         made: Signal<Local, Errand>,
         shared: Constant<Bits<2>> = number(List::Shared as u8),
         local_write: Constant<Bits<5>> = number(rights::LOCAL_WRITE),
@@ -64,24 +69,33 @@ block! {
 impl Logic for Cut {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, is_held, held, held_is_request, is_begun, ahead, left, is_spent);
-        self.piece.valid.next = self.is_held.q.val();
-        self.piece.payload.next = self.held.q.val();
-        self.piece_is_request.next = self.held_is_request.q.val();
-        self.open.next = self.piece.ready.val() | !self.is_held.q.val();
+        clock!(self, clock, pieces, requests);
+        dff_setup!(self, clock, is_begun, ahead, left, end, is_spent);
+        self.pieces.reset.next = self.reset.val();
+        self.requests.reset.next = self.reset.val();
+        StreamSource::<Errand>::link(&mut self.piece, &mut self.pieces.source);
+        self.piece_is_request.next = self.requests.source.payload.val();
+        self.requests.source.ready.next = self.piece.ready.val();
+        self.open.next = self.pieces.sink.ready.val() & self.requests.sink.ready.val();
 
         self.ahead_now.next = self.errand.payload.val().offset;
         self.left_now.next = self.errand.payload.val().payload_len;
+        self.end_now.next = self.mark.val().end;
         if self.is_begun.q.val() {
             self.ahead_now.next = self.ahead.q.val();
             self.left_now.next = self.left.q.val();
+            self.end_now.next = self.end.q.val();
         }
         self.is_faulty.next = self.entry.payload.val().fault.any();
         // An entry without bytes lies before everything.
         self.is_before.next = self.entry.payload.val().length <= self.ahead_now.val();
-        self.rest.next = self.entry.payload.val().length - self.ahead_now.val();
-        self.fits.next = bit_cast::<32, 13>(self.left_now.val()) <= self.rest.val();
-        self.bytes.next = bit_cast::<13, 32>(self.rest.val());
+        self.length.next = bit_cast::<33, 32>(self.entry.payload.val().length);
+        self.fits.next = self.end_now.val() <= self.length.val();
+        self.end_next.next = self.end_now.val() - self.length.val();
+        // Of what does not fit, this many do: fewer than a packet has.
+        self.rest.next =
+            bit_cast::<13, 32>(self.entry.payload.val().length) - bit_cast::<13, 32>(self.ahead_now.val());
+        self.bytes.next = self.rest.val();
         if self.fits.val() {
             self.bytes.next = self.left_now.val();
         }
@@ -99,19 +113,21 @@ impl Logic for Cut {
             & (self.is_spent.q.val() | (self.has_entry.val() & !self.skips.val() & !self.cuts.val()));
         self.is_over.next = self.passes.val() | self.spoils.val() | (self.cuts.val() & self.fits.val());
         self.errand.ready.next = self.open.val() & self.is_over.val();
-        self.entry.ready.next = self.skips.val() | (self.open.val() & self.has_entry.val());
+        self.entry.ready.next = self.open.val() & self.has_entry.val();
         self.stops.next =
             self.open.val() & self.cuts.val() & self.fits.val() & !self.entry.payload.val().last;
 
-        if self.skips.val() {
+        if self.open.val() & self.skips.val() {
             self.is_begun.d.next = true;
             self.ahead.d.next = self.ahead_now.val() - self.entry.payload.val().length;
             self.left.d.next = self.left_now.val();
+            self.end.d.next = self.end_next.val();
         }
         if self.open.val() & self.cuts.val() {
             self.is_begun.d.next = true;
             self.ahead.d.next = 0.into();
-            self.left.d.next = self.left_now.val() - self.bytes.val();
+            self.left.d.next = bit_cast::<13, 33>(self.end_next.val());
+            self.end.d.next = self.end_next.val();
             self.is_spent.d.next = self.entry.payload.val().last;
         }
         if self.open.val() & self.is_over.val() {
@@ -147,13 +163,12 @@ impl Logic for Cut {
                 self.made.next.last_receive = false;
             }
         }
-        if self.open.val() {
-            self.is_held.d.next = self.passes.val() | self.cuts.val() | self.spoils.val();
-            self.held.d.next = self.made.val();
-            self.held_is_request.d.next = self.mark.val().is_request;
-        }
+        self.gives.next = self.open.val() & (self.passes.val() | self.cuts.val() | self.spoils.val());
+        self.pieces.sink.valid.next = self.gives.val();
+        self.pieces.sink.payload.next = self.made.val();
+        self.requests.sink.valid.next = self.gives.val();
+        self.requests.sink.payload.next = self.mark.val().is_request;
         if self.reset.val() {
-            self.is_held.d.next = false;
             self.is_begun.d.next = false;
             self.is_spent.d.next = false;
         }

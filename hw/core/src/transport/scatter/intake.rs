@@ -31,6 +31,8 @@ record! {
         pub is_request: Bit,
         /// Its payload goes to a list.
         pub lists: Bit,
+        /// Byte of the list behind its last.
+        pub end: Bits<33>,
     }
 }
 
@@ -81,6 +83,8 @@ impl Logic for Intake {
         self.marks.sink.valid.next = self.enters.val();
         self.marks.sink.payload.next.is_request = self.is_request.val();
         self.marks.sink.payload.next.lists = self.lists.val();
+        self.marks.sink.payload.next.end = bit_cast::<33, 32>(self.errand.payload.val().offset)
+            + bit_cast::<33, 13>(self.errand.payload.val().payload_len);
         self.wants.sink.valid.next = self.enters.val() & self.lists.val();
         self.wants.sink.payload.next.list = self.errand.payload.val().list;
         self.wants.sink.payload.next.qpn = self.errand.payload.val().qpn;

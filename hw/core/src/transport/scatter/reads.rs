@@ -60,8 +60,7 @@ block! {
         is_second: Reg<Bit>,
         spot_now: Signal<Local, Spot>,
         page: Signal<Local, Bits<52>>,
-        left: Signal<Local, Bits<16>>,
-        splits: Signal<Local, Bit>,
+        left: Signal<Local, Bits<3>>,
         goes: Signal<Local, Bit>,
         has_room: Signal<Local, Bit>,
         leaves: Signal<Local, Bit>,
@@ -77,17 +76,14 @@ impl Logic for Reads {
         self.plans.reset.next = self.reset.val();
 
         self.spot_now.next = self.spot.payload.val();
-        // Units up to the ring's end.
-        self.left.next = self.spot_now.val().capacity - bit_cast::<16, 27>(self.spot_now.val().at >> 6);
-        self.splits.next = self.spot_now.val().is_send
-            & !self.spot_now.val().missing
-            & (self.left.val() < bit_cast::<16, 3>(self.spot_now.val().units));
+        // Units up to the ring's end, which is a multiple of 8.
+        self.left.next = bit_cast::<3, 27>(!self.spot_now.val().at >> 6) + 1;
         self.has_room.next = self.commands.sink.ready.val() & self.plans.sink.ready.val();
         self.goes.next = self.spot.valid.val() & self.has_room.val();
-        self.leaves.next = self.goes.val() & (!self.splits.val() | self.is_second.q.val());
-        self.spot.ready.next = self.has_room.val() & (!self.splits.val() | self.is_second.q.val());
+        self.leaves.next = self.goes.val() & (!self.spot_now.val().splits | self.is_second.q.val());
+        self.spot.ready.next = self.has_room.val() & (!self.spot_now.val().splits | self.is_second.q.val());
         if self.goes.val() {
-            self.is_second.d.next = self.splits.val() & !self.is_second.q.val();
+            self.is_second.d.next = self.spot_now.val().splits & !self.is_second.q.val();
         }
 
         self.page.next = self.spot_now.val().base + bit_cast::<52, 27>(self.spot_now.val().at >> 12);
@@ -99,15 +95,15 @@ impl Logic for Reads {
         if self.is_second.q.val() {
             self.commands.sink.payload.next.iova = bit_cast::<64, 52>(self.spot_now.val().base) << 12;
             self.commands.sink.payload.next.len =
-                bit_cast::<13, 3>(self.spot_now.val().units - bit_cast::<3, 16>(self.left.val())) << 6;
-        } else if self.splits.val() {
-            self.commands.sink.payload.next.len = bit_cast::<13, 16>(self.left.val()) << 6;
+                bit_cast::<13, 3>(self.spot_now.val().units - self.left.val()) << 6;
+        } else if self.spot_now.val().splits {
+            self.commands.sink.payload.next.len = bit_cast::<13, 3>(self.left.val()) << 6;
         }
 
         self.plans.sink.valid.next = self.leaves.val();
         self.plans.sink.payload.next.missing = self.spot_now.val().missing;
         self.plans.sink.payload.next.is_send = self.spot_now.val().is_send;
-        self.plans.sink.payload.next.splits = self.splits.val();
+        self.plans.sink.payload.next.splits = self.spot_now.val().splits;
         self.plans.sink.payload.next.first = bit_cast::<2, 27>(self.spot_now.val().at >> 4);
         self.plans.sink.payload.next.units = self.spot_now.val().units;
         self.plans.sink.payload.next.most = self.spot_now.val().most;

@@ -16,10 +16,13 @@ use crate::transport::records::{List, RingRow, SharedRow};
 pub const UNITS_MOST: usize = (BODY_AT + SGE_MAX * Sge::LEN).div_ceil(UNIT);
 /// log2 of the shortest stride.
 const STRIDE_LOG: usize = 4;
+/// Units of the shortest send queue.
+const SEND_UNITS_LEAST: usize = 8;
 
 const _: () =
     assert!(ReceiveHead::LEN == Sge::LEN && BODY_AT == 2 * Sge::LEN, "heads are one place, and two");
 const _: () = assert!(Sge::LEN == 1 << STRIDE_LOG, "a place is the shortest stride");
+const _: () = assert!(UNITS_MOST <= SEND_UNITS_LEAST, "a WQE goes over the ring's end once at most");
 
 /// Units to read of an entry with `16 << stride` bytes.
 fn units_of(stride: usize) -> Bits<3> {
@@ -42,8 +45,8 @@ record! {
         pub base: Bits<52>,
         /// Bytes from there to the list.
         pub at: Bits<27>,
-        /// Entries of the ring; of a send queue, units.
-        pub capacity: Bits<16>,
+        /// It is a WQE that goes on at the ring's start.
+        pub splits: Bit,
         /// Units to read.
         pub units: Bits<3>,
         /// Scatter entries that a receive's stride holds.
@@ -62,6 +65,7 @@ block! {
     /// - **Latency** 0 cycles to `ring_enable` and `shared_enable`, 2 to `spot`. **Rate** 1 list per cycle.
     /// - **Backpressure** stalls `want`, whose `ready` and the enables follow `spot.ready` combinationally.
     /// - **Reset** forgets all lists.
+    /// - **Limits** send queues have 8 units at least.
     pub struct Seek {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -87,11 +91,15 @@ block! {
         base: Signal<Local, Bits<52>>,
         log: Signal<Local, Bits<4>>,
         stride: Signal<Local, Bits<3>>,
-        capacity: Signal<Local, Bits<16>>,
+        outside: Signal<Local, Bits<16>>,
         place: Signal<Local, Bits<27>>,
+        from_end: Signal<Local, Bits<16>>,
+        low: Signal<Local, Bits<3>>,
+        is_near_end: Signal<Local, Bit>,
         send: Constant<Bits<2>> = number(List::Send as u8),
         shared_list: Constant<Bits<2>> = number(List::Shared as u8),
-        one: Constant<Bits<16>> = number(1_u64),
+        ones: Constant<Bits<16>> = number(u16::MAX),
+        last_whole: Constant<Bits<3>> = number(SEND_UNITS_LEAST - UNITS_MOST),
         unit_stride: Constant<Bits<3>> = number((UNIT / Sge::LEN).trailing_zeros()),
         wqe_units: Constant<Bits<3>> = number(UNITS_MOST),
         units_of: [Constant<Bits<3>>; 8] = constants(units_of),
@@ -137,15 +145,22 @@ impl Logic for Seek {
             self.log.next = self.shared.val().log;
             self.stride.next = self.shared.val().stride;
         }
-        self.capacity.next = self.one.val() << self.log.val();
-        self.place.next = bit_cast::<27, 16>(self.asked.q.val().index & (self.capacity.val() - 1));
+        self.outside.next = self.ones.val() << self.log.val();
+        self.place.next = bit_cast::<27, 16>(self.asked.q.val().index & !self.outside.val());
+        // The last units of the shortest ring are the last of any: there all higher bits of the place are ones.
+        self.from_end.next = self.asked.q.val().index | self.outside.val();
+        self.is_near_end.next = bit_cast::<13, 16>(self.from_end.val() >> 3).all();
+        self.low.next = bit_cast::<3, 16>(self.asked.q.val().index);
         if self.moves.val() {
             self.is_found.d.next = self.is_asked.q.val();
             self.found.d.next.missing = self.missing.val();
             self.found.d.next.is_send = self.is_send.val();
             self.found.d.next.base = self.base.val();
             self.found.d.next.at = (self.place.val() << self.stride_log.val()) << self.stride.val();
-            self.found.d.next.capacity = self.capacity.val();
+            self.found.d.next.splits = self.is_send.val()
+                & !self.missing.val()
+                & self.is_near_end.val()
+                & (self.low.val() > self.last_whole.val());
             for i in 0..8 {
                 if self.stride.val().index() == i {
                     self.found.d.next.units = self.units_of[i].val();

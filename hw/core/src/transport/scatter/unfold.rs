@@ -45,9 +45,9 @@ record! {
 block! {
     /// Takes each list apart when all of it has come.
     ///
-    /// - **Ports** `plan`, `verdict`: lists, and how their commands ended; `at`, `row`: a unit of the list; `frees`: units that are done
-    ///   with; `entry`: the entries, at least one for each list: one without bytes where there is none; `stops`: with an entry
-    ///   that is taken and is not the last, no more are wanted of this list.
+    /// - **Ports** `plan`, `verdict`: lists, and how their commands ended; `row`: a unit of the list: its first, and the next a cycle
+    ///   after `turns`; `frees`: its `list_units` are done with; `entry`: the entries, at least one for each list: one without
+    ///   bytes where there is none; `stops`: with an entry that is taken and is not the last, no more are wanted of this list.
     /// - **Latency** 1 cycle from `verdict`. **Rate** an entry per cycle, over the bounds of lists; 1 cycle more after `stops`, or if
     ///   the list came with two commands.
     /// - **Backpressure** stalls `plan`, whose `ready` follows `entry.ready` and `stops` combinationally, as `frees` does.
@@ -57,9 +57,10 @@ block! {
         pub reset: Signal<In, Bit>,
         pub plan: StreamSink<Plan>,
         pub verdict: StreamSink<Bit>,
-        pub at: Signal<Out, Bits<3>>,
         pub row: Signal<In, Bits<512>>,
-        pub frees: Signal<Out, Bits<3>>,
+        pub turns: Signal<Out, Bit>,
+        pub frees: Signal<Out, Bit>,
+        pub list_units: Signal<Out, Bits<3>>,
         pub entry: StreamSource<Entry>,
         pub stops: Signal<In, Bit>,
         is_held: Reg<Bit>,
@@ -67,19 +68,17 @@ block! {
         /// The first of two commands has ended; `is_spoiled`: not all of it could be read.
         is_half: Reg<Bit>,
         is_spoiled: Reg<Bit>,
-        /// An entry of the list was given: place of the next, how many there are, how many were given.
+        /// An entry of the list was given: place of the next in its unit, how many are left, and whether it is the last.
         is_begun: Reg<Bit>,
-        place: Reg<Bits<5>>,
-        count: Reg<Bits<5>>,
-        given: Reg<Bits<5>>,
+        slot: Reg<Bits<2>>,
+        left: Reg<Bits<5>>,
+        is_last: Reg<Bit>,
         heading: Heading,
         sge: Signal<Local, Bits<128>>,
-        place_now: Signal<Local, Bits<5>>,
-        slot: Signal<Local, Bits<2>>,
-        count_now: Signal<Local, Bits<5>>,
-        given_now: Signal<Local, Bits<5>>,
+        slot_now: Signal<Local, Bits<2>>,
+        left_now: Signal<Local, Bits<5>>,
+        is_last_now: Signal<Local, Bit>,
         fault: Signal<Local, Bits<2>>,
-        is_last: Signal<Local, Bit>,
         is_there: Signal<Local, Bit>,
         gives: Signal<Local, Bit>,
         halves: Signal<Local, Bit>,
@@ -95,15 +94,19 @@ block! {
 impl Logic for Unfold {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, is_held, held, is_half, is_spoiled, is_begun, place, count, given);
+        dff_setup!(self, clock, is_held, held, is_half, is_spoiled, is_begun, slot, left, is_last);
         self.entry.valid.next = self.is_held.q.val();
         self.entry.payload.next = self.held.q.val();
 
         self.heading.plan.next = self.plan.payload.val();
         self.heading.row.next = self.row.val();
-        self.place_now.next = self.heading.place.val();
-        self.count_now.next = self.heading.count.val();
-        self.given_now.next = 0.into();
+        self.slot_now.next = self.heading.slot.val();
+        self.left_now.next = self.heading.count.val();
+        self.is_last_now.next = self.heading.is_single.val()
+            | self.heading.contradicts.val()
+            | self.plan.payload.val().missing
+            | self.is_spoiled.q.val()
+            | self.verdict.payload.val();
         self.fault.next = 0.into();
         if self.plan.payload.val().missing {
             self.fault.next = self.wrong.val();
@@ -112,23 +115,19 @@ impl Logic for Unfold {
         } else if self.heading.contradicts.val() {
             self.fault.next = self.wrong.val();
         }
-        self.at.next = 0.into();
         if self.is_begun.q.val() {
-            self.place_now.next = self.place.q.val();
-            self.count_now.next = self.count.q.val();
-            self.given_now.next = self.given.q.val();
+            self.slot_now.next = self.slot.q.val();
+            self.left_now.next = self.left.q.val();
+            self.is_last_now.next = self.is_last.q.val();
             self.fault.next = 0.into();
-            self.at.next = bit_cast::<3, 5>(self.place.q.val() >> 2);
         }
 
-        self.slot.next = bit_cast::<2, 5>(self.place_now.val());
         self.sge.next = self.row.val().get_bits::<128>(0);
         for i in 1..4 {
-            if self.slot.val().index() == i {
+            if self.slot_now.val().index() == i {
                 self.sge.next = self.row.val().get_bits::<128>(i * 128);
             }
         }
-        self.is_last.next = self.fault.val().any() | ((self.given_now.val() + 1) >= self.count_now.val());
         self.is_there.next = self.plan.valid.val()
             & (self.plan.payload.val().missing
                 | (self.verdict.valid.val() & (self.is_half.q.val() | !self.plan.payload.val().splits)));
@@ -139,34 +138,33 @@ impl Logic for Unfold {
             self.held.d.next.address = bit_cast::<64, 128>(self.sge.val() >> self.address_at.val());
             self.held.d.next.key = bit_cast::<32, 128>(self.sge.val() >> self.key_at.val());
             self.held.d.next.length = bit_cast::<32, 128>(self.sge.val() >> self.length_at.val());
-            if !self.count_now.val().any() {
+            if !self.left_now.val().any() {
                 self.held.d.next.length = 0.into();
             }
-            self.held.d.next.last = self.is_last.val();
+            self.held.d.next.last = self.is_last_now.val();
             self.held.d.next.fault = self.fault.val();
             self.held.d.next.pd = self.plan.payload.val().pd;
         }
 
-        self.leaves.next = self.stops.val() | (self.gives.val() & self.is_last.val());
+        self.leaves.next = self.stops.val() | (self.gives.val() & self.is_last_now.val());
         self.halves.next = self.plan.valid.val()
             & self.plan.payload.val().splits
             & !self.is_half.q.val()
             & self.verdict.valid.val();
         self.plan.ready.next = self.leaves.val();
         self.verdict.ready.next = self.halves.val() | (self.leaves.val() & !self.plan.payload.val().missing);
-        self.frees.next = 0.into();
-        if self.leaves.val() & !self.plan.payload.val().missing {
-            self.frees.next = self.plan.payload.val().units;
-        }
+        self.turns.next = self.gives.val() & self.slot_now.val().all() & !self.plan.payload.val().missing;
+        self.frees.next = self.leaves.val() & !self.plan.payload.val().missing;
+        self.list_units.next = self.plan.payload.val().units;
         if self.halves.val() {
             self.is_half.d.next = true;
             self.is_spoiled.d.next = self.verdict.payload.val();
         }
         if self.gives.val() {
             self.is_begun.d.next = true;
-            self.place.d.next = self.place_now.val() + 1;
-            self.count.d.next = self.count_now.val();
-            self.given.d.next = self.given_now.val() + 1;
+            self.slot.d.next = self.slot_now.val() + 1;
+            self.left.d.next = self.left_now.val() - 1;
+            self.is_last.d.next = self.left_now.val() == 2;
         }
         if self.leaves.val() | self.reset.val() {
             self.is_begun.d.next = false;

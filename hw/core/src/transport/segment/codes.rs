@@ -9,15 +9,14 @@ use stroma_abi::wire::opcode::{
 };
 use stroma_abi::wire::{Header, Opcode};
 
-use crate::constant::constants;
+use crate::constant::{constants, number};
 use crate::host::parse::operations::one_of;
-use crate::tx::transport::opcodes;
 
 /// Rows of the table.
 const ROWS: usize = 8;
 /// What each operation is called in a message's first, middle, last and only packet. Those that are always one packet have
 /// one name, wherever they take up an answer that broke off.
-const TABLE: [(WorkOp, [Opcode; 4]); ROWS] = [
+static TABLE: [(WorkOp, [Opcode; 4]); ROWS] = [
     (WorkOp::Send, [RC_SEND_FIRST, RC_SEND_MIDDLE, RC_SEND_LAST, RC_SEND_ONLY]),
     (WorkOp::SendImm, [RC_SEND_FIRST, RC_SEND_MIDDLE, RC_SEND_LAST_IMM, RC_SEND_ONLY_IMM]),
     (WorkOp::SendInv, [RC_SEND_FIRST, RC_SEND_MIDDLE, RC_SEND_LAST_INV, RC_SEND_ONLY_INV]),
@@ -29,6 +28,17 @@ const TABLE: [(WorkOp, [Opcode; 4]); ROWS] = [
 ];
 /// Those that take a receive of the peer, whose completion may wake somebody.
 const WAKING: &[WorkOp] = &[WorkOp::Send, WorkOp::SendImm, WorkOp::SendInv, WorkOp::WriteImm];
+/// Which column of the table holds a packet that is neither first nor last, first, last, or both.
+const COLUMNS: [usize; 4] = [1, 0, 2, 3];
+/// Rows by columns.
+const PACKETS: usize = 4 * ROWS;
+
+const _: () = assert!(ROWS == 8, "three bits name a row, five a packet");
+
+/// The operations of the table, by row.
+pub(super) fn operations() -> [Constant<Bits<8>>; ROWS] {
+    constants(|row| (TABLE[row].0 as u64).into())
+}
 
 /// One bit an operation: is it one packet, which carries nothing?
 pub(super) fn asking() -> Constant<Bits<256>> {
@@ -36,72 +46,78 @@ pub(super) fn asking() -> Constant<Bits<256>> {
     one_of(&TABLE.iter().filter(asks).map(|row| row.0).collect::<Vec<_>>())
 }
 
-/// The op-codes of all operations at a place in the message, by row.
-fn column(place: usize) -> [Constant<Bits<8>>; ROWS] {
-    constants(|row| u64::from(TABLE[row].1[place].code).into())
+/// The packet with this number: its row, and behind it whether it is last, and whether first.
+fn packet(number: usize) -> &'static Opcode {
+    &TABLE[number / 4].1[COLUMNS[number % 4]]
 }
 
-/// One bit an op-code: does it carry one of these headers?
-fn carriers(headers: &[Header]) -> Constant<Bits<256>> {
-    Constant::new(opcodes(|row| headers.iter().any(|header| row.headers.contains(header))))
+/// One bit a packet.
+fn packets(holds: impl Fn(usize) -> bool) -> Constant<Bits<PACKETS>> {
+    number((0..PACKETS).filter(|number| holds(*number)).fold(0_u64, |mask, number| mask | 1 << number))
+}
+
+/// One bit a packet: does it carry one of these headers?
+fn carriers(headers: &[Header]) -> Constant<Bits<PACKETS>> {
+    packets(|number| headers.iter().any(|header| packet(number).headers.contains(header)))
+}
+
+/// One bit a packet: does it end a message that takes a receive?
+fn waking() -> Constant<Bits<PACKETS>> {
+    packets(|number| number % 4 >= 2 && WAKING.contains(&TABLE[number / 4].0))
 }
 
 block! {
     /// Looks up a packet. Logic only.
     ///
-    /// - **Ports** `operation`: the message's `WorkOp`; `is_first`, `is_last`: the packet's place in it. `op`: its BTH op-code.
-    ///   `has_payload`: it may carry data; `has_address`: RETH or AtomicETH; `has_length`: RETH; `has_operands`: AtomicETH;
+    /// What it is asked follows from five bits, so that each bit of the answer is one table of the chip.
+    ///
+    /// - **Ports** `row`: the operation, by its place in the table; `is_first`, `is_last`: the packet's place in the
+    ///   message. `op`: its BTH op-code; `has_address`: RETH or AtomicETH; `has_length`: RETH; `has_operands`: AtomicETH;
     ///   `has_imm`: ImmDt or IETH; `may_wake`: it ends a message that takes a receive.
     /// - **Latency** 0 cycles. **Reset** none.
-    /// - **Limits** an operation outside the table is taken for a SEND's middle.
     pub struct Codes {
-        pub operation: Signal<In, Bits<8>>,
+        pub row: Signal<In, Bits<3>>,
         pub is_first: Signal<In, Bit>,
         pub is_last: Signal<In, Bit>,
         pub op: Signal<Out, Bits<8>>,
-        pub has_payload: Signal<Out, Bit>,
         pub has_address: Signal<Out, Bit>,
         pub has_length: Signal<Out, Bit>,
         pub has_operands: Signal<Out, Bit>,
         pub has_imm: Signal<Out, Bit>,
         pub may_wake: Signal<Out, Bit>,
-        code: Signal<Local, Bits<8>>,
-        operations: [Constant<Bits<8>>; ROWS] = constants(|row| (TABLE[row].0 as u64).into()),
-        first: [Constant<Bits<8>>; ROWS] = column(0),
-        middle: [Constant<Bits<8>>; ROWS] = column(1),
-        last: [Constant<Bits<8>>; ROWS] = column(2),
-        only: [Constant<Bits<8>>; ROWS] = column(3),
-        waking: Constant<Bits<256>> = one_of(WAKING),
-        payload: Constant<Bits<256>> = Constant::new(opcodes(|row| row.payload)),
-        address: Constant<Bits<256>> = carriers(&[Header::Reth, Header::AtomicEth]),
-        length: Constant<Bits<256>> = carriers(&[Header::Reth]),
-        operands: Constant<Bits<256>> = carriers(&[Header::AtomicEth]),
-        imm: Constant<Bits<256>> = carriers(&[Header::ImmDt, Header::Ieth]),
+        place: Signal<Local, Bits<2>>,
+        packet: Signal<Local, Bits<5>>,
+        names: [Constant<Bits<8>>; PACKETS] = constants(|number| u64::from(packet(number).code).into()),
+        address: Constant<Bits<PACKETS>> = carriers(&[Header::Reth, Header::AtomicEth]),
+        length: Constant<Bits<PACKETS>> = carriers(&[Header::Reth]),
+        operands: Constant<Bits<PACKETS>> = carriers(&[Header::AtomicEth]),
+        imm: Constant<Bits<PACKETS>> = carriers(&[Header::ImmDt, Header::Ieth]),
+        waking: Constant<Bits<PACKETS>> = waking(),
     }
 }
 
 impl Logic for Codes {
     #[hdl_gen]
     fn update(&mut self) {
-        self.code.next = self.middle[0].val();
-        for i in 0..8 {
-            if self.operation.val() == self.operations[i].val() {
-                self.code.next = self.middle[i].val();
-                if self.is_first.val() & self.is_last.val() {
-                    self.code.next = self.only[i].val();
-                } else if self.is_first.val() {
-                    self.code.next = self.first[i].val();
-                } else if self.is_last.val() {
-                    self.code.next = self.last[i].val();
-                }
+        self.place.next = 0.into();
+        if self.is_first.val() & self.is_last.val() {
+            self.place.next = 3.into();
+        } else if self.is_last.val() {
+            self.place.next = 2.into();
+        } else if self.is_first.val() {
+            self.place.next = 1.into();
+        }
+        self.packet.next = (bit_cast::<5, 3>(self.row.val()) << 2) | bit_cast::<5, 2>(self.place.val());
+        self.op.next = self.names[0].val();
+        for i in 1..32 {
+            if self.packet.val().index() == i {
+                self.op.next = self.names[i].val();
             }
         }
-        self.op.next = self.code.val();
-        self.has_payload.next = self.payload.val().get_bit(self.code.val().index());
-        self.has_address.next = self.address.val().get_bit(self.code.val().index());
-        self.has_length.next = self.length.val().get_bit(self.code.val().index());
-        self.has_operands.next = self.operands.val().get_bit(self.code.val().index());
-        self.has_imm.next = self.imm.val().get_bit(self.code.val().index());
-        self.may_wake.next = self.is_last.val() & self.waking.val().get_bit(self.operation.val().index());
+        self.has_address.next = self.address.val().get_bit(self.packet.val().index());
+        self.has_length.next = self.length.val().get_bit(self.packet.val().index());
+        self.has_operands.next = self.operands.val().get_bit(self.packet.val().index());
+        self.has_imm.next = self.imm.val().get_bit(self.packet.val().index());
+        self.may_wake.next = self.waking.val().get_bit(self.packet.val().index());
     }
 }

@@ -34,7 +34,7 @@ block! {
     /// - **Ports** `units`: of one WQE after the other; `part`: what is wanted of it, row by row; `source`: a packet for each;
     ///   `busy`: a part, a unit or a beat is inside.
     /// - **Latency** 2 cycles from `part` and a WQE's first unit to the first beat, if the second unit follows at once.
-    ///   **Rate** a beat per cycle; 1 cycle for each WQE, and 1 for each row that is not sent.
+    ///   **Rate** a beat per cycle, a unit per cycle, and a row that is not sent per cycle.
     /// - **Backpressure** `part` waits while 4 wait, `units` while 32 beats wait. No combinational path from `source` to
     ///   another port.
     /// - **Reset** empties it; the next unit is the first of a WQE.
@@ -70,6 +70,7 @@ block! {
         offers: Signal<Local, Bit>,
         gives: Signal<Local, Bit>,
         leaves: Signal<Local, Bit>,
+        finishes: Signal<Local, Bit>,
         whole: Constant<Bits<D>> = Constant::new(Bits::mask()),
         half_bits: Constant<Bits<10>> = number(BODY_AT * 8),
         beat_len: Constant<Bits<9>> = number(D / 8),
@@ -130,7 +131,13 @@ impl<const D: usize> Logic for Data<D> {
             self.left.d.next = self.left_now.val() - self.nbytes.val();
             self.is_over.d.next = self.is_last.val() & self.parts.source.payload.val().last;
         }
-        self.units.ready.next = !self.has_half.q.val() | (self.leaves.val() & !self.is_tail.q.val());
+        // With a tail, the next WQE begins. The last unit is done with if all that is wanted ends in its lower half.
+        self.finishes.next = self.gives.val()
+            & self.is_last.val()
+            & self.parts.source.payload.val().last
+            & !self.is_tail.q.val()
+            & self.units.payload.val().last;
+        self.units.ready.next = !self.has_half.q.val() | self.leaves.val();
         if !self.has_half.q.val() | self.leaves.val() {
             self.has_half.d.next = self.units.valid.val();
             self.half.d.next = bit_cast::<256, 512>(self.units.payload.val().data >> self.half_bits.val());
@@ -139,11 +146,13 @@ impl<const D: usize> Logic for Data<D> {
         if self.leaves.val() {
             self.slice.d.next = 0.into();
             self.row.d.next = self.row.q.val() + 1;
-            if self.is_tail.q.val() {
-                self.has_half.d.next = false;
+            if self.is_tail.q.val() | self.finishes.val() {
                 self.row.d.next = 0.into();
                 self.is_over.d.next = false;
             }
+        }
+        if self.finishes.val() {
+            self.has_half.d.next = false;
         }
         self.busy.next = self.parts.source.valid.val() | self.has_half.q.val() | self.made.source.valid.val();
         if self.reset.val() {

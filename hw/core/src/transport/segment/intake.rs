@@ -3,7 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::MTU_BASE;
-use super::codes::asking;
+use super::opening::{Opening, Plan};
 use super::window::Reach;
 use crate::constant::number;
 use crate::host::work::Work;
@@ -21,17 +21,17 @@ record! {
         pub sge_count: Bits<5>,
         /// Data instead of entries.
         pub inline: Bit,
-        /// Bytes that entries or data have; 0: the units do not matter.
-        pub length: Bits<32>,
+        /// Entries or data have bytes; else the units do not matter.
+        pub carries: Bit,
     }
 }
 
 block! {
     /// Hands each message to the stages that need it.
     ///
-    /// - **Ports** `message`: in; `plan`: every message, for its packets; `order`: of every message, how its units are read,
-    ///   and no more of a [`Work`]; `reach`: of messages with entries, which bytes of them are sent; `busy`: one of these
-    ///   waits.
+    /// - **Ports** `message`: in; `plan`: every message, opened, for its packets; `order`: of every message, how its units are
+    ///   read, and no more of a [`Work`]; `reach`: of messages with entries, which bytes of them are sent; `busy`: one of
+    ///   these waits.
     /// - **Latency** 1 cycle. **Rate** 1 message per cycle.
     /// - **Backpressure** `message` waits while 4 plans, 4 orders or 4 reaches wait. `message.ready` is made of registers.
     /// - **Reset** empties it.
@@ -39,20 +39,18 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub message: StreamSink<Message>,
-        pub plan: StreamSource<Message>,
+        pub plan: StreamSource<Plan>,
         pub order: StreamSource<Work>,
         pub reach: StreamSource<Reach>,
         pub busy: Signal<Out, Bit>,
-        plans: Fifo<Message, 2>,
+        opening: Opening,
+        plans: Fifo<Plan, 2>,
         outlines: Fifo<Outline, 2>,
         reaches: Fifo<Reach, 2>,
         has_room: Signal<Local, Bit>,
         enters: Signal<Local, Bit>,
-        asks: Signal<Local, Bit>,
-        has_entries: Signal<Local, Bit>,
         packets: Signal<Local, Bits<36>>,
         base_log: Constant<Bits<4>> = number(MTU_BASE.ilog2()),
-        asking: Constant<Bits<256>> = asking(),
         nothing: Constant<Work> = Constant::new(Work::default()),
     }
 }
@@ -69,28 +67,24 @@ impl Logic for Intake {
             self.plans.sink.ready.val() & self.outlines.sink.ready.val() & self.reaches.sink.ready.val();
         self.message.ready.next = self.has_room.val();
         self.enters.next = self.message.valid.val() & self.has_room.val();
-        self.asks.next = self.asking.val().get_bit(self.message.payload.val().opcode.index());
-        self.has_entries.next =
-            !self.asks.val() & !self.message.payload.val().inline & self.message.payload.val().length.any();
+        self.opening.message.next = self.message.payload.val();
 
         self.plans.sink.valid.next = self.enters.val();
-        self.plans.sink.payload.next = self.message.payload.val();
+        self.plans.sink.payload.next = self.opening.plan.val();
         self.outlines.sink.valid.next = self.enters.val();
         self.outlines.sink.payload.next.units = self.message.payload.val().units;
         self.outlines.sink.payload.next.sge_count = self.message.payload.val().sge_count;
         self.outlines.sink.payload.next.inline = self.message.payload.val().inline;
-        self.outlines.sink.payload.next.length = self.message.payload.val().length;
         // The entries of a READ or an atomic are where its answer goes: nothing is sent of them.
-        if self.asks.val() {
-            self.outlines.sink.payload.next.length = 0.into();
-        }
-        self.reaches.sink.valid.next = self.enters.val() & self.has_entries.val();
+        self.outlines.sink.payload.next.carries =
+            self.opening.plan.val().inline | self.opening.plan.val().fetched;
+        self.reaches.sink.valid.next = self.enters.val() & self.opening.plan.val().fetched;
         self.reaches.sink.payload.next.skips = self.message.payload.val().skips;
         self.packets.next = bit_cast::<36, 24>(self.message.payload.val().packets);
         self.reaches.sink.payload.next.bytes =
             (self.packets.val() << self.base_log.val()) << self.message.payload.val().path_mtu;
 
-        StreamSource::<Message>::link(&mut self.plan, &mut self.plans.source);
+        StreamSource::<Plan>::link(&mut self.plan, &mut self.plans.source);
         StreamSource::<Reach>::link(&mut self.reach, &mut self.reaches.source);
         self.order.valid.next = self.outlines.source.valid.val();
         self.outlines.source.ready.next = self.order.ready.val();
@@ -98,7 +92,10 @@ impl Logic for Intake {
         self.order.payload.next.units = self.outlines.source.payload.val().units;
         self.order.payload.next.sge_count = self.outlines.source.payload.val().sge_count;
         self.order.payload.next.inline = self.outlines.source.payload.val().inline;
-        self.order.payload.next.length = self.outlines.source.payload.val().length;
+        // Whether there are any bytes is all that counts.
+        if self.outlines.source.payload.val().carries {
+            self.order.payload.next.length = 1.into();
+        }
         self.busy.next = self.plans.source.valid.val()
             | self.outlines.source.valid.val()
             | self.reaches.source.valid.val();

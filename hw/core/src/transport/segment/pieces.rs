@@ -16,7 +16,8 @@ block! {
     ///   with `ends` as many bytes as they carry, or more in the last span; `step`: one for each piece, or for a packet that
     ///   has none; `busy`: memory is under way, or a step waits.
     /// - **Latency** 2 cycles from `spans`, 1 from `packet`. **Rate** a step per cycle.
-    /// - **Backpressure** stalls `packet` and `spans`. No combinational path from `step` to another port.
+    /// - **Backpressure** holds two spans, then stalls `spans`, whose `ready` is a register; stalls `packet`, whose `ready`
+    ///   follows its payload. No combinational path from `step` to another port.
     /// - **Reset** empties it.
     pub struct Pieces {
         pub clock: Signal<In, Clock>,
@@ -26,15 +27,17 @@ block! {
         pub step: StreamSource<TxStep>,
         pub busy: Signal<Out, Bit>,
         found: Fifo<TxStep, 2>,
-        /// The memory under way.
+        /// The memory under way, and the next: who brings it need not know in which cycle this one ends.
         is_loaded: Reg<Bit>,
         local: Reg<Span>,
+        has_spare: Reg<Bit>,
+        spare: Reg<Span>,
         /// A packet has begun, and has as many bytes to come.
         is_begun: Reg<Bit>,
         left: Reg<Bits<13>>,
-        is_fetched: Signal<Local, Bit>,
         left_now: Signal<Local, Bits<13>>,
         fits: Signal<Local, Bit>,
+        is_used_up: Signal<Local, Bit>,
         bytes: Signal<Local, Bits<13>>,
         is_last: Signal<Local, Bit>,
         offers: Signal<Local, Bit>,
@@ -48,22 +51,22 @@ impl Logic for Pieces {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, found);
-        dff_setup!(self, clock, is_loaded, local, is_begun, left);
+        dff_setup!(self, clock, is_loaded, local, has_spare, spare, is_begun, left);
         self.found.reset.next = self.reset.val();
 
-        self.is_fetched.next =
-            self.packet.payload.val().payload_len.any() & !self.packet.payload.val().inline;
         self.left_now.next = self.packet.payload.val().payload_len;
         if self.is_begun.q.val() {
             self.left_now.next = self.left.q.val();
         }
         self.fits.next = bit_cast::<32, 13>(self.left_now.val()) <= self.local.q.val().length;
+        self.is_used_up.next = self.local.q.val().length <= bit_cast::<32, 13>(self.left_now.val());
         self.bytes.next = bit_cast::<13, 32>(self.local.q.val().length);
         if self.fits.val() {
             self.bytes.next = self.left_now.val();
         }
-        self.is_last.next = !self.is_fetched.val() | self.fits.val();
-        self.offers.next = self.packet.valid.val() & (!self.is_fetched.val() | self.is_loaded.q.val());
+        self.is_last.next = !self.packet.payload.val().fetched | self.fits.val();
+        self.offers.next =
+            self.packet.valid.val() & (!self.packet.payload.val().fetched | self.is_loaded.q.val());
         self.goes.next = self.offers.val() & self.found.sink.ready.val();
         self.packet.ready.next = self.goes.val() & self.is_last.val();
 
@@ -96,7 +99,7 @@ impl Logic for Pieces {
         // To be read from here takes no right.
         self.found.sink.payload.next.need = 0.into();
         self.found.sink.payload.next.bytes = 0.into();
-        if self.is_fetched.val() {
+        if self.packet.payload.val().fetched {
             self.found.sink.payload.next.address = self.local.q.val().address;
             self.found.sink.payload.next.key = self.local.q.val().key;
             self.found.sink.payload.next.bytes = self.bytes.val();
@@ -104,25 +107,34 @@ impl Logic for Pieces {
 
         // What the last packet leaves of an entry is for another visit.
         self.unloads.next = self.goes.val()
-            & self.is_fetched.val()
-            & ((bit_cast::<32, 13>(self.bytes.val()) == self.local.q.val().length)
-                | (self.is_last.val() & self.packet.payload.val().ends));
-        if self.goes.val() & self.is_fetched.val() {
+            & self.packet.payload.val().fetched
+            & (self.is_used_up.val() | (self.fits.val() & self.packet.payload.val().ends));
+        if self.goes.val() & self.packet.payload.val().fetched {
             self.is_begun.d.next = !self.is_last.val();
             self.left.d.next = self.left_now.val() - self.bytes.val();
             self.local.d.next.address = self.local.q.val().address + bit_cast::<64, 13>(self.bytes.val());
             self.local.d.next.length = self.local.q.val().length - bit_cast::<32, 13>(self.bytes.val());
         }
         self.takes.next = !self.is_loaded.q.val() | self.unloads.val();
-        self.spans.ready.next = self.takes.val();
+        self.spans.ready.next = !self.has_spare.q.val();
+        if !self.has_spare.q.val() {
+            self.spare.d.next = self.spans.payload.val();
+        }
         if self.takes.val() {
-            self.is_loaded.d.next = self.spans.valid.val();
+            self.is_loaded.d.next = self.spans.valid.val() | self.has_spare.q.val();
             self.local.d.next = self.spans.payload.val();
+            if self.has_spare.q.val() {
+                self.local.d.next = self.spare.q.val();
+            }
+            self.has_spare.d.next = false;
+        } else {
+            self.has_spare.d.next = self.spans.valid.val() | self.has_spare.q.val();
         }
         StreamSource::<TxStep>::link(&mut self.step, &mut self.found.source);
         self.busy.next = self.is_loaded.q.val() | self.found.source.valid.val();
         if self.reset.val() {
             self.is_loaded.d.next = false;
+            self.has_spare.d.next = false;
             self.is_begun.d.next = false;
         }
     }

@@ -3,7 +3,6 @@
 use rust_hdl::prelude::*;
 
 use crate::host::mover::entries::Range;
-use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::record;
 use crate::stream::{StreamSink, StreamSource};
@@ -36,11 +35,11 @@ block! {
     /// The last one may go on behind the last byte: whoever cuts the packets knows where they end.
     ///
     /// - **Ports** `reach`: of each list of entries; `ranges`: the lists; `source`: what is left of them; `busy`: a list is
-    ///   under way, or something is left to be taken.
-    /// - **Latency** 2 cycles from `reach`, 1 from a range. **Rate** an entry per cycle, passed on or not, and 1 cycle more
+    ///   under way.
+    /// - **Latency** 1 cycle from `reach`, 0 from a range. **Rate** an entry per cycle, passed on or not, and 1 cycle more
     ///   for each list.
-    /// - **Backpressure** stalls `reach` and `ranges`. No combinational path from `source` to another port.
-    /// - **Reset** empties it; the next range is the first of a list.
+    /// - **Backpressure** stalls `reach` and `ranges`, whose `ready` follows `source.ready` combinationally.
+    /// - **Reset** forgets the list under way; the next range is the first of a list.
     pub struct Window {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -48,7 +47,6 @@ block! {
         pub ranges: StreamSink<Range>,
         pub source: StreamSource<Span>,
         pub busy: Signal<Out, Bit>,
-        found: Fifo<Span, 2>,
         /// A list is under way: bytes before the first that is sent, and bytes that are sent.
         is_open: Reg<Bit>,
         ahead: Reg<Bits<32>>,
@@ -64,9 +62,7 @@ block! {
 impl Logic for Window {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, found);
         dff_setup!(self, clock, is_open, ahead, wanted);
-        self.found.reset.next = self.reset.val();
 
         self.reach.ready.next = !self.is_open.q.val();
         if !self.is_open.q.val() {
@@ -80,13 +76,13 @@ impl Logic for Window {
         self.is_before.next = self.ranges.payload.val().length <= self.ahead.q.val();
         self.is_kept.next = !self.is_before.val() & self.wanted.q.val().any();
         self.rest.next = self.ranges.payload.val().length - self.ahead.q.val();
-        self.takes.next = self.is_there.val() & (!self.is_kept.val() | self.found.sink.ready.val());
+        self.takes.next = self.is_there.val() & (!self.is_kept.val() | self.source.ready.val());
         self.ranges.ready.next = self.takes.val();
-        self.found.sink.valid.next = self.is_there.val() & self.is_kept.val();
-        self.found.sink.payload.next.address =
+        self.source.valid.next = self.is_there.val() & self.is_kept.val();
+        self.source.payload.next.address =
             self.ranges.payload.val().address + bit_cast::<64, 32>(self.ahead.q.val());
-        self.found.sink.payload.next.key = self.ranges.payload.val().key;
-        self.found.sink.payload.next.length = self.rest.val();
+        self.source.payload.next.key = self.ranges.payload.val().key;
+        self.source.payload.next.length = self.rest.val();
         if self.takes.val() {
             self.is_open.d.next = !self.ranges.payload.val().last;
             if self.is_before.val() {
@@ -99,8 +95,7 @@ impl Logic for Window {
                 }
             }
         }
-        StreamSource::<Span>::link(&mut self.source, &mut self.found.source);
-        self.busy.next = self.is_open.q.val() | self.found.source.valid.val();
+        self.busy.next = self.is_open.q.val();
         if self.reset.val() {
             self.is_open.d.next = false;
         }

@@ -30,6 +30,12 @@ pub(super) const SRQ: u64 = 5;
 /// Cycles after which the sequence counts as stuck.
 const LIMIT: u64 = 100_000;
 
+/// What the sequence does.
+enum Operation {
+    Arrival(Box<Arrival>),
+    Change(QpChange),
+}
+
 pub(super) struct Rig {
     pub(super) bench: Bench,
     pub(super) arrival: SourceId,
@@ -46,6 +52,8 @@ pub(super) struct Rig {
     view: View,
     arrivals: VecDeque<Arrival>,
     changes: VecDeque<QpChange>,
+    /// What was taken in, with the cycle in which it is acted on.
+    under_way: VecDeque<(u64, Operation)>,
     /// What must come of the arrivals that were acted on.
     outcomes: Vec<Outcome>,
 }
@@ -70,6 +78,7 @@ impl Rig {
             view: View::default(),
             arrivals: VecDeque::new(),
             changes: VecDeque::new(),
+            under_way: VecDeque::new(),
             outcomes: Vec::new(),
         };
         rig.settle();
@@ -97,7 +106,10 @@ impl Rig {
         if !read::<bool>(&self.bench, "looked") {
             return;
         }
-        let arrival = *self.arrivals.front().expect("there is something to look for");
+        let Some((_, Operation::Arrival(arrival))) = self.under_way.back() else {
+            panic!("there is nothing to look for")
+        };
+        let arrival = **arrival;
         let (shared, number) = (read(&self.bench, "looked_shared"), read(&self.bench, "looked_number"));
         let expected = if arrival.has_srq { (true, arrival.srq) } else { (false, arrival.qpn) };
         assert_eq!((shared, number), expected, "which receives");
@@ -115,33 +127,46 @@ impl Rig {
     pub(super) fn step(&mut self) {
         let sources = [self.arrival, self.change];
         let before = sources.map(|source| self.bench[source].sent());
+        let now = self.bench.cycle();
         self.bench.step();
         let [came, changed] = sources.map(|source| self.bench[source].sent());
-        let mut expected = [false; 8];
-        let (mut counted, mut written) = (None, None);
+        let acted = self.under_way.pop_front_if(|(due, _)| *due == now);
         if changed > before[1] {
+            assert_eq!(came, before[0], "one at a time");
             let change = self.changes.pop_front().expect("only what was sent moves");
-            self.model.change(&change);
-            if change.resets {
-                self.world.reset(change.qpn.into());
-                written = Some(u64::from(change.qpn));
-            }
+            self.under_way.push_back((now + 2, Operation::Change(change)));
         }
         if came > before[0] {
-            assert_eq!(changed, before[1], "one at a time");
             let arrival = self.arrivals.pop_front().expect("only what was sent moves");
-            let outcome = self.model.arrive(&arrival, &self.view);
-            if outcome.takes {
-                self.world.take(&arrival);
+            self.under_way.push_back((now + 2, Operation::Arrival(Box::new(arrival))));
+        }
+
+        let mut expected = [false; 8];
+        let (mut counted, mut written) = (None, None);
+        match acted {
+            None => {}
+            Some((_, Operation::Change(change))) => {
+                self.model.change(&change);
+                if change.resets {
+                    self.world.reset(change.qpn.into());
+                    written = Some(u64::from(change.qpn));
+                }
             }
-            let Outcome { duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost, .. } = outcome;
-            expected = [duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost];
-            let ends = [duplicate, early, unwanted, rnr, raw_taken, raw_lost, outcome.errand.is_awaited]
-                .map(u8::from);
-            let is_packet = u64::from(arrival.occasion) == Occasion::Packet as u64;
-            assert_eq!(ends.iter().sum::<u8>(), is_packet.into(), "each packet has one end: {outcome:?}");
-            (counted, written) = (outcome.counted, Some(u64::from(arrival.qpn)));
-            self.outcomes.push(outcome);
+            Some((_, Operation::Arrival(arrival))) => {
+                let outcome = self.model.arrive(&arrival, &self.view);
+                if outcome.takes {
+                    self.world.take(&arrival);
+                }
+                let Outcome { duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost, .. } =
+                    outcome;
+                expected = [duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost];
+                let ends = [duplicate, early, unwanted, rnr, raw_taken, raw_lost, outcome.errand.is_awaited]
+                    .map(u8::from);
+                let is_packet = u64::from(arrival.occasion) == Occasion::Packet as u64;
+                assert_eq!(ends.iter().sum::<u8>(), is_packet.into(), "each packet has one end: {outcome:?}");
+                (counted, written) = (outcome.counted, Some(u64::from(arrival.qpn)));
+                self.outcomes.push(outcome);
+            }
         }
         let pulses = ["duplicates", "early", "unwanted", "naks", "rnr_naks", "took", "raw_taken", "raw_lost"];
         let shown = pulses.map(|port| read::<bool>(&self.bench, port));
@@ -226,6 +251,7 @@ impl Rig {
         self.model = Responder::default();
         self.world = World::default();
         self.outcomes.clear();
+        self.under_way.clear();
         self.bench[self.errand].take();
         self.bench[self.part].take();
     }

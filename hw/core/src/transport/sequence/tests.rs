@@ -48,7 +48,7 @@ fn converse(rig: &mut Rig, peer: &mut Peer, rounds: usize, rarely: u64) -> Vec<O
 #[test]
 fn agrees_with_the_model() {
     let mut met = Vec::new();
-    for seed in 0..16 {
+    for seed in 0..32 {
         let mut rig = Rig::new();
         met.extend(converse(&mut rig, &mut Peer::new(seed), 60, 15));
     }

@@ -234,6 +234,34 @@ fn a_packet_takes_two_cycles() {
 }
 
 #[test]
+fn a_head_follows_its_packet_in_one_cycle_and_waits_until_it_is_taken() {
+    let mut rig = Rig::<512>::new();
+    rig.bench[rig.head].pause(Pause::Always);
+    let packets = [0_u64, 3, 0].map(|qpn| TxPacket { qpn: qpn.into(), ..noise(&mut rig.rng) });
+    let packets = packets.map(|packet| TxPacket { payload_len: 60.into(), ..packet });
+    let payload = beats::<512>(&[9; 60]);
+    for packet in &packets {
+        rig.queue(packet);
+        push(&mut rig.bench, rig.payload, &payload);
+    }
+    let start = rig.bench.cycle();
+    while !read::<bool>(&rig.bench, "head$valid") {
+        rig.step();
+    }
+    assert_eq!(rig.bench.cycle() - start, 1);
+    (0..20).for_each(|_| rig.step());
+    assert_eq!(rig.bench[rig.packet].sent(), 1, "the second waits for the first");
+    assert!(collect::<Beat<512>>(&mut rig.bench, rig.source).is_empty(), "a payload before its head");
+    assert_eq!(rig.tallied[0], [0; 2], "what has not left is not counted");
+    rig.bench[rig.head].pause(Pause::None);
+    (0..10).for_each(|_| rig.step());
+    let heads: Vec<Head> = packets.iter().filter_map(|packet| rig.expected(packet)).collect();
+    assert!(collect::<Head>(&mut rig.bench, rig.head) == heads);
+    assert_eq!(collect::<Beat<512>>(&mut rig.bench, rig.source), payload.repeat(3));
+    assert_eq!([rig.tallied[0][0], rig.tallied[3][0]], [2, 1]);
+}
+
+#[test]
 fn a_frame_is_told_two_cycles_after_its_packet_and_the_ninth_waits_until_the_first_is_heard() {
     let mut rig = Rig::<512>::new();
     rig.bench[rig.departed].pause(Pause::Always);
@@ -249,7 +277,7 @@ fn a_frame_is_told_two_cycles_after_its_packet_and_the_ninth_waits_until_the_fir
     }
     assert_eq!(rig.bench.cycle() - start, 2);
     (0..60).for_each(|_| rig.step());
-    assert_eq!(rig.bench[rig.packet].sent(), 8);
+    assert_eq!(rig.bench[rig.packet].sent(), 9, "the ninth is held");
     assert_eq!(collect::<Beat<512>>(&mut rig.bench, rig.raw), frame.repeat(8));
     rig.bench[rig.departed].pause(Pause::None);
     (0..20).for_each(|_| rig.step());

@@ -1,25 +1,79 @@
 //! When the parser gives, and that it starts afresh.
 
-use stroma_abi::desc::WqeHead;
+use stroma_abi::desc::{WorkOp, WqeHead};
 
 use super::{NEVER, always, cases, chain, gather};
 use crate::host::parse::rig::{Case, Rig};
 use crate::host::work::{JOB_UNITS, Work};
 use crate::testing::{collect, read};
 
+/// A WRITE with 64 bytes of inline data: two units.
+fn write(index: u16) -> WqeHead {
+    WqeHead { opcode: WorkOp::Write as u8, inline: true, ..gather(index, 2, 64) }
+}
+
 #[test]
-fn the_first_work_comes_three_cycles_behind_the_last_unit() {
-    let mut rig = Rig::new();
-    let case = Case::fetched(0, chain(&[gather(0, 1, 5)]));
-    rig.send(std::slice::from_ref(&case));
-    while rig.bench[rig.fetched].sent() == 0 {
-        rig.bench.step();
+fn the_first_work_comes_two_cycles_behind_the_last_unit_of_a_fetch() {
+    for heads in [vec![gather(0, 1, 5)], vec![write(0), gather(2, 1, 5)]] {
+        let mut rig = Rig::new();
+        let case = Case::fetched(0, chain(&heads));
+        rig.send(std::slice::from_ref(&case));
+        while rig.bench[rig.fetched].sent() < case.units.len() as u64 {
+            assert!(!read::<bool>(&rig.bench, "work$valid"), "the job is not whole");
+            rig.bench.step();
+        }
+        // The unit moved in the cycle that is over.
+        assert_eq!(rig.until_valid("work"), 1);
+        assert_eq!(rig.until_valid("units"), 0, "its unit is there when the work is");
+        rig.settle();
+        rig.compare(&[case]);
     }
-    // The unit moved in the cycle that is over.
-    assert_eq!(rig.until_valid("work"), 2);
-    assert_eq!(rig.until_valid("units"), 0, "its unit is there when the work is");
-    rig.settle();
-    rig.compare(&[case]);
+}
+
+#[test]
+fn the_first_work_comes_two_cycles_behind_the_first_unit_of_a_push() {
+    let mut rig = Rig::new();
+    for units in [1, 2, 4] {
+        let case = Case::pushed(0, chain(&[gather(0, units, 5)]));
+        let before = rig.bench[rig.pushed].sent();
+        rig.send(std::slice::from_ref(&case));
+        while rig.bench[rig.pushed].sent() == before {
+            rig.bench.step();
+        }
+        assert_eq!(rig.until_valid("work"), 1);
+        // So the work of two units comes a cycle behind the last of them, and a unit a cycle follows.
+        assert_eq!(rig.bench[rig.pushed].sent() - before, u64::from(units.min(2)));
+        for _ in 0..units {
+            assert!(read::<bool>(&rig.bench, "units$valid"));
+            rig.bench.step();
+        }
+        assert!(!read::<bool>(&rig.bench, "units$valid"));
+        rig.settle();
+        rig.compare(&[case]);
+    }
+}
+
+#[test]
+fn a_push_does_not_wait_for_its_other_units_nor_the_next_job_for_it() {
+    let mut rig = Rig::new();
+    let good = Case::pushed(3, chain(&[gather(3, 4, 100)]));
+    let bad = Case::pushed(3, chain(&[gather(4, 4, 100)]));
+    for case in [good, bad] {
+        let mut first = case.clone();
+        first.units.truncate(1);
+        rig.send(&[first]);
+        rig.bench.run(20);
+        let works = rig.bench[rig.work].received().len();
+        assert_eq!(works, 2, "the WQE and the end of the job");
+        assert!(rig.is_busy(), "three units are to come");
+        rig.push_units(&case.units[1..3]);
+        rig.bench.run(20);
+        rig.push_units(&case.units[3..]);
+        let cases = [case, Case::fetched(0, chain(&[write(0)])), Case::pushed(9, chain(&[write(9)]))];
+        rig.send(&cases[1..]);
+        rig.settle();
+        rig.compare(&cases);
+    }
 }
 
 /// Cycles from the first work to the last of these jobs, all of which have arrived.
@@ -37,17 +91,34 @@ fn cycles_of(rig: &mut Rig, cases: &[Case]) -> u64 {
 }
 
 #[test]
-fn a_wqe_takes_one_cycle_and_one_for_each_unit() {
+fn a_unit_takes_a_cycle_and_so_does_a_wqe_without_and_the_end_of_a_job() {
     let mut rig = Rig::new();
     let row = |count: u16, units: u8| {
         let heads: Vec<WqeHead> = (0..count).map(|at| gather(at * u16::from(units), units, 5)).collect();
         vec![Case::fetched(0, chain(&heads))]
     };
-    let base = cycles_of(&mut rig, &row(2, 1));
-    assert_eq!(cycles_of(&mut rig, &row(32, 1)) - base, 30 * 2, "single units");
-    assert_eq!(cycles_of(&mut rig, &row(4, 8)) - cycles_of(&mut rig, &row(2, 8)), 2 * 9, "eight units");
+    let base = cycles_of(&mut rig, &row(8, 1));
+    assert_eq!(cycles_of(&mut rig, &row(32, 1)) - base, 24, "single units");
+    assert_eq!(cycles_of(&mut rig, &row(4, 8)) - cycles_of(&mut rig, &row(2, 8)), 2 * 8, "eight units");
+    let writes =
+        |count| vec![Case::fetched(0, chain(&(0..count).map(|at| write(2 * at)).collect::<Vec<_>>()))];
+    assert_eq!(cycles_of(&mut rig, &writes(16)) - cycles_of(&mut rig, &writes(6)), 10 * 2, "inline data");
+    let nops = |count| {
+        let nop = |at: u16| WqeHead { opcode: WorkOp::Nop as u8, ..gather(2 * at, 2, 0) };
+        vec![Case::fetched(0, chain(&(0..count).map(nop).collect::<Vec<_>>()))]
+    };
+    assert_eq!(cycles_of(&mut rig, &nops(16)) - cycles_of(&mut rig, &nops(6)), 10, "no units go on");
     let jobs = |count| vec![row(1, 1).remove(0); count];
-    assert_eq!(cycles_of(&mut rig, &jobs(12)) - cycles_of(&mut rig, &jobs(6)), 6 * 3, "jobs");
+    assert_eq!(cycles_of(&mut rig, &jobs(12)) - cycles_of(&mut rig, &jobs(6)), 6 * 2, "jobs");
+    let pushes = |count| vec![Case::pushed(0, chain(&[write(0)])); count];
+    assert_eq!(cycles_of(&mut rig, &pushes(12)) - cycles_of(&mut rig, &pushes(6)), 6 * 2, "pushes");
+    // A tail is looked at, and takes the cycle of a WQE.
+    let tails = |count| {
+        let mut cut = chain(&[gather(0, 1, 5), gather(1, 8, 5)]);
+        cut.truncate(2);
+        vec![Case::fetched(0, cut); count]
+    };
+    assert_eq!(cycles_of(&mut rig, &tails(12)) - cycles_of(&mut rig, &tails(6)), 6 * 3, "tails");
 }
 
 #[test]

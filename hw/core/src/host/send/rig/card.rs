@@ -56,20 +56,33 @@ impl Rig {
             self.retiring.extend(self.running.pop_front().map(|running| running.job));
         }
     }
-    /// How a job gets on.
+
+    /// How a job gets on: it is carried out if it begins with the WQE that goes next, and otherwise passed over.
     fn progress_of(&mut self, job: &Job) -> Progress {
         let most = u64::from(job.units);
-        let is_whole = job.pushed || job.flush || !self.is_partial;
-        let mut units = if is_whole { most } else { 1 + self.rng.below(most) };
+        let odds = if self.is_eager { 16 } else { 4 };
+        let mut units = match self.rng.below(odds) {
+            _ if job.pushed || job.flush => most,
+            _ if !self.is_partial => (most - most % self.grain).min(self.quantum),
+            0 => 1 + self.rng.below(most),
+            1 => most - self.rng.below(most.min(8)),
+            _ => most,
+        };
         let mut blocked = false;
-        if self.is_partial && !job.flush && self.rng.below(4) == 0 {
+        if self.is_partial && !job.flush && self.rng.below(odds) == 0 {
             (units, blocked) = (self.rng.below(most + 1), true);
         }
         if let Some(after) = self.block_after.take() {
             (units, blocked) = (after, true);
         }
+        let cursor = &mut self.cursors[job.qpn.index()];
+        if u64::from(*cursor) == u64::from(job.index) {
+            *cursor = cursor.wrapping_add(u16::try_from(units).expect("units of a job"));
+        } else {
+            units = 0;
+        }
         let bytes = if self.is_partial { self.rng.below(1 << 13) } else { units * self.unit_bytes };
-        let next_index = self.rewound[job.qpn.index()].take().unwrap_or(job.index + Bits::<16>::from(units));
+        let next_index = Bits::from(u64::from(*cursor));
         Progress { qpn: job.qpn, next_index, rewinds: false, blocked, bytes: bytes.into() }
     }
 }

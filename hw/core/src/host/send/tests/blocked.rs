@@ -21,7 +21,7 @@ fn under_way() -> Rig {
     (rig.block_after, rig.latency, rig.is_stuck) = (Some(2), 1, true);
     ring(&mut rig, 2, 10);
     rig.run(10);
-    assert!(rig.model.queues[2].busy);
+    assert!(rig.model.queues[2].is_busy());
     rig
 }
 

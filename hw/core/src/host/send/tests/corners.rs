@@ -7,8 +7,10 @@ use crate::host::work::SendRow;
 use crate::testing::read;
 
 #[test]
-fn a_doorbell_asks_for_its_wqes_after_3_cycles_and_progress_for_more_after_8() {
+fn a_doorbell_asks_for_its_wqes_after_3_cycles_and_paced_progress_for_more_after_10() {
     let mut rig = plain();
+    // With a pace it has one job at a time.
+    rig.store(2, SendRow { pace: 1.into(), ..rig.rows[2] });
     ring(&mut rig, 2, 40);
     // Offered in the first cycle, acted on in the third; the fourth sees the command.
     rig.run(2);
@@ -16,8 +18,8 @@ fn a_doorbell_asks_for_its_wqes_after_3_cycles_and_progress_for_more_after_8() {
     rig.step();
     assert_eq!(["read$valid", "job$valid"].map(|name| read::<bool>(&rig.bench, name)), [true; 2]);
     rig.run_until(|rig| read::<bool>(&rig.bench, "progress$valid"));
-    // It has been on offer for one cycle.
-    rig.run(6);
+    // It has been on offer for one cycle; the pace takes two.
+    rig.run(8);
     assert!(!read::<bool>(&rig.bench, "read$valid"));
     rig.step();
     assert!(read::<bool>(&rig.bench, "read$valid"));
@@ -154,7 +156,7 @@ fn a_pause_holds_jobs_back_and_notes_doorbells() {
     rig.pause = false;
     rig.step();
     rig.settle();
-    assert_eq!(jobs(&rig), [(0, 0, 32), (1, 0, 5), (0, 32, 8)]);
+    assert_eq!(jobs(&rig), [(0, 0, 32), (0, 32, 8), (1, 0, 5)]);
 }
 
 #[test]

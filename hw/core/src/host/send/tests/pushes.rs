@@ -17,11 +17,13 @@ fn outcome(rig: &Rig) -> (u64, u64, usize) {
 }
 
 #[test]
-fn a_push_of_the_next_wqe_starts_without_a_fetch() {
+fn a_push_of_the_next_wqe_starts_without_a_fetch_after_2_cycles() {
     let mut rig = plain();
     for units in 1..5 {
         push(&mut rig, 1, units);
-        rig.run(3);
+        rig.step();
+        assert!(!read::<bool>(&rig.bench, "job$valid"));
+        rig.step();
         assert!(read::<bool>(&rig.bench, "job$valid") && !read::<bool>(&rig.bench, "read$valid"));
         rig.settle();
     }
@@ -30,7 +32,7 @@ fn a_push_of_the_next_wqe_starts_without_a_fetch() {
 }
 
 #[test]
-fn a_commit_takes_a_cycle_more_for_each_unit() {
+fn a_push_takes_2_cycles_and_one_for_each_unit() {
     let mut rig = plain();
     for number in 0..4 {
         push(&mut rig, number, number as u64 + 1);
@@ -41,7 +43,19 @@ fn a_commit_takes_a_cycle_more_for_each_unit() {
     rig.is_stuck = false;
     rig.settle();
     let gaps: Vec<_> = rig.rung.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert_eq!(gaps, [4, 5, 6]);
+    assert_eq!(gaps, [3, 4, 5]);
+}
+
+#[test]
+fn a_commit_that_is_no_push_takes_3_cycles_and_one_for_each_unit() {
+    let mut rig = plain();
+    for units in [1, 2, 4, 1] {
+        let foreign = SendDoorbell { page: 9.into(), ..commit(&rig, 1, units, units) };
+        rig.ring(foreign);
+    }
+    rig.settle();
+    let gaps: Vec<_> = rig.rung.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(gaps, [4, 5, 7]);
 }
 
 #[test]

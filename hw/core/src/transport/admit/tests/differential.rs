@@ -1,11 +1,15 @@
 use crate::transport::admit::{
-    Admit, advance, amend, catch_up, desk, intake, job, judge, keyed, measure, nudges, route, rows, tickets,
+    Admit, advance, amend, catch_up, desk, intake, job, judge, keyed, kind, leads, measure, nudges, onward,
+    pace, remain, route, rows, tickets,
 };
 use crate::verilog::differential::{Case, assert_agree, differential};
 
 fn logic() -> Vec<Case> {
     vec![
         differential!("catch_up", catch_up::CatchUp::default, [row, acked, work, follows]),
+        differential!("sort", kind::Sort::default, [work]),
+        differential!("onward", onward::Onward::default, [row, verdict, after, acked]),
+        differential!("remain", remain::Remain::default, [length, sent, path_mtu]),
         differential!("measure", measure::Measure::default, [length, path_mtu]),
         differential!(
             "judge",
@@ -15,7 +19,7 @@ fn logic() -> Vec<Case> {
         differential!(
             "advance",
             advance::Advance::default,
-            [row, verdict, work, opening, packets, ticket, colour]
+            [row, verdict, work, opening, packets, ahead, skips, left, ticket, colour]
         ),
     ]
 }
@@ -28,7 +32,9 @@ fn parts() -> Vec<Case> {
             clock,
             [reset, acts, work, verdict, bytes, rewound, forgotten, qpn]
         ),
-        differential!("keyed", keyed::Keyed::default, clock, [looks, row, keyed, room]),
+        differential!("keyed", keyed::Keyed::default, clock, [looks, turn, keyed, room]),
+        differential!("leads", leads::Leads::default, clock, [reset, enters, lead, takes, units]),
+        differential!("pace", pace::Pace::default, clock, [reset, coming, free, room, same, onward, alone]),
         differential!("tickets", tickets::Tickets::default, clock, [reset, ended, asks, asked, issues]),
         differential!(
             "rows",
@@ -67,7 +73,7 @@ fn parts() -> Vec<Case> {
             "intake",
             intake::Intake::default,
             clock,
-            [work.payload, work.valid, units.payload, units.valid, shown.ready, opening.ready, held.ready]
+            [work.payload, work.valid, units.payload, units.valid, takes, held.ready]
         ),
     ]
 }
@@ -79,11 +85,12 @@ fn wholes() -> Vec<Case> {
             desk::Desk::default,
             clock,
             [
-                work.payload,
-                work.valid,
-                opening.payload,
-                opening.valid,
+                coming,
+                work,
+                opening,
                 free,
+                room,
+                same,
                 row,
                 acked,
                 out_found,

@@ -155,7 +155,7 @@ fn without_room_work_on_a_key_does_not_go_and_keeps_nobody_waiting() {
 }
 
 #[test]
-fn work_on_a_key_goes_after_five_cycles() {
+fn work_on_a_key_goes_after_three_cycles() {
     let mut rig = Rig::new();
     rig.send(invalidate(0));
     let steps = (1..50).find(|_| {
@@ -163,6 +163,6 @@ fn work_on_a_key_goes_after_five_cycles() {
         rig.get("key$valid")
     });
     // The queue behind shows it a cycle later.
-    assert_eq!(steps, Some(6));
+    assert_eq!(steps, Some(4));
     rig.finish();
 }

@@ -10,7 +10,6 @@ use crate::transport::admit::rig::{Case, Rig};
 use crate::transport::records::{AckedRow, KeyedRow, Rewind};
 
 /// A queue pair as its neighbours see it.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Pair {
     path_mtu: u64,
     send_psn: u64,
@@ -18,7 +17,8 @@ struct Pair {
     /// What is in the send queue, and units from there to the next.
     requests: BTreeMap<u16, (Case, u16)>,
     next: u16,
-    in_job: bool,
+    /// Jobs under way.
+    jobs: u64,
     waits: bool,
     /// Messages that are over, and READs among them, as the peer has answered.
     over: u64,
@@ -37,7 +37,7 @@ impl Pair {
             reads_out: rng.below(7),
             requests: BTreeMap::new(),
             next: 0,
-            in_job: false,
+            jobs: 0,
             waits: false,
             over: 0,
             reads_over: 0,
@@ -138,7 +138,7 @@ impl Peers {
         for progress in &rig.seen.progress[self.heard..] {
             let pair = &mut self.pairs[progress.qpn.index()];
             pair.next = u16::try_from(progress.next_index.index()).expect("16 bits");
-            pair.in_job &= progress.rewinds;
+            pair.jobs -= u64::from(!progress.rewinds);
             pair.waits = progress.blocked;
         }
         self.heard = rig.seen.progress.len();
@@ -154,15 +154,25 @@ impl Peers {
         }
     }
 
-    /// Fetches some requests; seldom where nothing can go, or from the wrong place, or what was overwritten.
+    /// Fetches some requests; seldom where nothing can go, or from the wrong place. A second job may begin where the first
+    /// would end.
     fn job(&mut self, rig: &mut Rig, qpn: u64) -> Option<AckedRow> {
         let (pair, rng) = (&mut self.pairs[usize::try_from(qpn).expect("small")], &mut self.rng);
-        if pair.in_job || (pair.waits && rng.below(8) != 0) || !rig.is_calm(qpn) {
+        if pair.jobs > 0 || (pair.waits && rng.below(8) != 0) || !rig.is_calm(qpn) {
             return None;
         }
-        pair.in_job = true;
+        pair.jobs = 1 + rng.below(2);
         let drains = rng.below(8) == 0;
         let mut index = pair.next.wrapping_sub(u16::from(rng.below(40) == 0));
+        for _ in 0..pair.jobs {
+            index = self.fetch(rig, qpn, index, drains);
+        }
+        None
+    }
+
+    /// One job, seldom with what was overwritten; the index behind it.
+    fn fetch(&mut self, rig: &mut Rig, qpn: u64, mut index: u16, drains: bool) -> u16 {
+        let (pair, rng) = (&mut self.pairs[usize::try_from(qpn).expect("small")], &mut self.rng);
         for _ in 0..rng.below(6) {
             let (mut case, count) = pair.request(rng, qpn, index);
             if rng.below(60) == 0 {
@@ -187,7 +197,7 @@ impl Peers {
             work.reads_out = reads_out.into();
             work.drains = drains;
         }));
-        None
+        index
     }
 
     /// The peer answers, or the answer is written down.
@@ -263,7 +273,7 @@ impl Peers {
         let mut keys = rig.expected.key[self.keys_over..].iter();
         let is_over = rig.model.queues.get(&qpn).is_none_or(|queue| pair.over == queue.head)
             && keys.all(|job| u64::from(job.qpn) != qpn);
-        if pair.in_job || !pair.is_stopping || !is_over || !rig.is_calm(qpn) {
+        if pair.jobs > 0 || !pair.is_stopping || !is_over || !rig.is_calm(qpn) {
             return None;
         }
         *pair = Pair::new(&mut self.rng);

@@ -30,6 +30,9 @@ struct Seen {
     rests: usize,
     despaired: usize,
     woken: usize,
+    /// Arrivals that began two cycles after the one before them.
+    close: usize,
+    bursts: usize,
 }
 
 struct Traffic {
@@ -38,11 +41,13 @@ struct Traffic {
     /// Of each queue pair, the PSN of its next message.
     next: Vec<u64>,
     resets: usize,
+    bursts: usize,
 }
 
 impl Traffic {
     fn new(rig: Rig, seed: u64) -> Self {
-        let mut traffic = Self { rig, rng: SplitMix64::new(seed), next: vec![0; PAIRS], resets: 0 };
+        let mut traffic =
+            Self { rig, rng: SplitMix64::new(seed), next: vec![0; PAIRS], resets: 0, bursts: 0 };
         for qpn in 0..PAIRS {
             traffic.begin(qpn);
         }
@@ -206,11 +211,29 @@ impl Traffic {
                 let nudge = self.nudge(qpn);
                 self.send(&nudge);
             }
+            7 | 8 => self.burst(qpn),
             _ => {
                 let answer = self.answer(qpn);
                 self.send(&answer);
             }
         }
+    }
+
+    /// Several arrivals that follow each other, each as if those before it had been taken; now and then one of another queue pair
+    /// comes between them.
+    fn burst(&mut self, qpn: usize) {
+        let other = self.small(PAIRS);
+        let is_mixed = other != qpn && self.is_quiet(other) && self.rng.below(2) == 0;
+        let before = self.rig.rows.clone();
+        for _ in 0..2 + self.rng.below(5) {
+            let turn = if is_mixed && self.rng.below(3) == 0 { other } else { qpn };
+            let arrival = if self.rng.below(12) == 0 { self.nudge(turn) } else { self.answer(turn) };
+            let (sent, ring) = (self.rig.sent[turn], &self.rig.rings[turn]);
+            self.rig.rows[turn].arrive(&arrival, &sent, ring);
+            self.send(&arrival);
+        }
+        self.rig.rows = before;
+        self.bursts += 1;
     }
 
     fn send(&mut self, arrival: &Arrival) {
@@ -246,6 +269,8 @@ impl Traffic {
             rewound: given.rewinds.len(),
             late: given.timeouts.len(),
             resets: self.resets,
+            close: self.rig.taken.windows(2).filter(|pair| pair[1] == pair[0] + 2).count(),
+            bursts: self.bursts,
         }
     }
 }
@@ -274,6 +299,7 @@ fn agrees_with_the_model() {
         assert!(seen.flushed > 100 && seen.rewound > 300 && seen.late > 100 && seen.resets > 100, "{seen:?}");
         assert!(seen.values > 100 && seen.scattered > 100 && seen.rests > 60, "{seen:?}");
         assert!(seen.despaired > 5 && seen.woken > 2, "{seen:?}");
+        assert!(seen.close > 1000 && seen.bursts > 300, "{seen:?}");
         rig = traffic.rig;
     }
 }

@@ -13,26 +13,64 @@ fn gaps(moments: &[u64]) -> u64 {
 fn the_ways_through_an_empty_block_take_the_cycles_that_are_promised() {
     let mut rig = Rig::<512, WIDE>::new();
     let mut rng = SplitMix64::new(1);
-    // The second request has its turn at once, the response has to wait for it, and so has the request behind it.
-    for (is_response, wait) in [(false, 0), (false, 0), (true, 1), (true, 0), (false, 1)] {
+    // Of one beat, and of more: neither side waits for the other's turn.
+    for (is_response, bytes, payload) in
+        [(false, 64, 3), (false, 65, 4), (true, 64, 3), (true, 4096, 4), (false, 128, 4), (true, 1, 3)]
+    {
         rig.at = Moments::default();
         let start = rig.bench.cycle() + 1;
-        rig.send(&[good(&mut rng, is_response, 64)]);
+        rig.send(&[good(&mut rng, is_response, bytes)]);
         rig.finish();
-        assert_eq!(rig.at.step, [start + wait]);
-        assert_eq!(rig.at.question[0] - rig.at.step[0], 2);
+        assert_eq!(rig.at.step, [start]);
+        assert_eq!(rig.at.question[0] - rig.at.step[0], 1);
         assert_eq!(rig.at.command[0] - rig.at.answer[0], 2);
-        assert_eq!(rig.at.packet[0] - rig.at.read[0], 2);
-        assert_eq!(rig.at.payload[0] - rig.at.read[0], 6);
+        assert_eq!(rig.at.packet[0] - rig.at.read[0], 1);
+        assert_eq!(rig.at.payload[0] - rig.at.read[0], payload, "{bytes}");
     }
+    // Two pieces, of which the second leaves bytes over.
+    rig.at = Moments::default();
+    rig.send(&[packet(&mut rng, false, &[(1, 0x7000_0000, 40), (1, 0x7000_0000, 40)])]);
+    rig.finish();
+    assert_eq!((rig.at.packet[0] - rig.at.read[1], rig.at.payload[0] - rig.at.read[1]), (1, 5));
     // Without payload.
-    for wait in [0, 1] {
+    for is_response in [false, true, true, false] {
         rig.at = Moments::default();
         let start = rig.bench.cycle() + 1;
-        rig.send(&[good(&mut rng, wait == 1, 0)]);
+        rig.send(&[good(&mut rng, is_response, 0)]);
         rig.finish();
-        assert_eq!(rig.at.packet, [start + 3 + wait]);
+        assert_eq!(rig.at.packet, [start + 2]);
     }
+}
+
+#[test]
+fn inline_data_are_taken_a_cycle_behind_their_step() {
+    let mut rig = Rig::<512, WIDE>::new();
+    let mut rng = SplitMix64::new(1);
+    for (bytes, packet, payload) in [(64, 2, 4), (1, 2, 4), (128, 3, 6), (480, 9, 12)] {
+        rig.at = Moments::default();
+        let start = rig.bench.cycle() + 1;
+        rig.send(&[inline(&mut rng, bytes)]);
+        rig.finish();
+        assert_eq!((rig.at.packet[0] - start, rig.at.payload[0] - start), (packet, payload), "{bytes}");
+    }
+    // One behind the other, of one beat each.
+    rig.at = Moments::default();
+    let packets: Vec<_> = (0..50).map(|_| inline(&mut rng, 64)).collect();
+    rig.send(&packets);
+    rig.finish();
+    assert_eq!((rig.at.packet.len(), gaps(&rig.at.packet), gaps(&rig.at.payload)), (50, 0, 0));
+    // They come later than their step.
+    rig.at = Moments::default();
+    let start = rig.bench.cycle() + 1;
+    rig.bench[rig.inline].pause(Pause::Always);
+    rig.send(&[inline(&mut rng, 64)]);
+    rig.run(1);
+    rig.send(&[good(&mut rng, true, 64)]);
+    rig.run(99);
+    assert_eq!((rig.at.command.len(), rig.at.packet.len()), (1, 0), "what is behind is read ahead");
+    rig.bench[rig.inline].pause(Pause::None);
+    rig.finish();
+    assert_eq!((rig.at.packet[0] - start, rig.at.payload[0] - start), (101, 103));
 }
 
 fn long_packets<const D: usize, const LOG: usize>() {

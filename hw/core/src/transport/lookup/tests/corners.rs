@@ -312,14 +312,55 @@ fn the_latency_and_the_rate_are_those_promised() {
         }
         assert_eq!(rig.bench.cycle() - start, 3, "{port}");
     }
-    let cycles = |count: usize| {
+    // Of one queue pair, of two in turn, and mixed with nudges: the same rate.
+    let cycles = |count: usize, pairs: u64, nudged: usize| {
         let mut rig = rig(3);
+        rig.rows[1] = rig.rows[0];
+        rig.store();
         let (start, head) = (rig.bench.cycle(), request(&rig));
-        rig.send_heads(&vec![head; count]);
+        let sent: Vec<Head> =
+            (0..).map(|at: u64| Head { dqpn: (at % pairs).into(), ..head }).take(count).collect();
+        rig.send_heads(&sent);
+        rig.send_nudges(&vec![
+            Nudge { occasion: (Occasion::Timeout as u64).into(), ..Nudge::default() };
+            nudged
+        ]);
         rig.settle();
+        assert!(rig.outcomes.iter().all(|(_, outcome)| !outcome.dropped), "all are for somebody");
         rig.bench.cycle() - start
     };
-    assert_eq!(cycles(30) - cycles(20), 10 * 3);
+    assert_eq!(cycles(30, 1, 0) - cycles(20, 1, 0), 10 * 2);
+    assert_eq!(cycles(30, 2, 0) - cycles(20, 2, 0), 10 * 2);
+    assert_eq!(cycles(30, 1, 30) - cycles(20, 1, 20), 20 * 2);
+}
+
+#[test]
+fn each_of_the_fifos_holds_what_it_promises_and_loses_nothing_when_full() {
+    // Requests, answers, and orders of packets for nobody.
+    let base = rig(3);
+    let asks = request(&base);
+    let answers = Head { op: u64::from(opcode::RC_ACKNOWLEDGE.code).into(), ..asks };
+    let lost = Head { pkey: flip(asks.pkey, 0), ..asks };
+    drop(base);
+    for (sink, head, room) in [(0, asks, 4), (1, answers, 4), (2, lost, 16)] {
+        for opens in 0..3 {
+            let mut rig = rig(3);
+            rig.bench[rig.sinks[sink]].pause(Pause::Always);
+            rig.send_heads(&vec![head; 24]);
+            (0..100).for_each(|_| rig.step());
+            assert_eq!(rig.bench[rig.head].sent(), room, "sink {sink}");
+            // It drains a little now and then, and is full again.
+            for _ in 0..40 {
+                rig.bench[rig.sinks[sink]].pause(NEVER);
+                (0..=opens).for_each(|_| rig.step());
+                rig.bench[rig.sinks[sink]].pause(Pause::Always);
+                (0..7).for_each(|_| rig.step());
+            }
+            rig.bench[rig.sinks[sink]].pause(NEVER);
+            rig.settle();
+            rig.compare();
+        }
+    }
 }
 
 #[test]

@@ -239,6 +239,16 @@ fn an_errand_that_fails_tells_it_once_and_what_follows_is_flushed() {
 }
 
 #[test]
+fn a_key_that_could_not_be_ended_is_a_refusal_unless_its_queue_pair_has_failed() {
+    let mut rig = Rig::<64>::new();
+    let status = u64::from(Status::RemoteAccess as u8);
+    let denial = Errand { fails: true, completes: true, status: status.into(), ..blank(&mut rng()) };
+    rig.send(&[Visit::Request(vec![(denial, vec![])]), Visit::Request(vec![(denial, vec![])])]);
+    assert_eq!(rig.expected.refused, 1);
+    rig.finish();
+}
+
+#[test]
 fn an_arrival_kicks_once_when_it_ends_and_not_without_news() {
     let mut rig = Rig::<64>::new();
     let errand = |ends, retires| (Errand { ends, retires, ..blank(&mut rng()) }, vec![]);

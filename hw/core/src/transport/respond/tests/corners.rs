@@ -252,18 +252,18 @@ fn a_read_behind_a_long_one_goes_however_far_the_tickets_have_run() {
     for pressure in [Pause::None, Pause::Always] {
         let mut rig = Rig::default();
         rig.bench[rig.step].pause(pressure);
-        rig.send(&data(0, 1, 1024 * 200));
-        rig.send(&Task { ticket: 100.into(), ..data(0, 201, 10) });
+        rig.send(&data(0, 1, 1024 * 300));
+        rig.send(&Task { ticket: 100.into(), ..data(0, 301, 10) });
         rig.notify(0);
         for _ in 0..400 {
             rig.step();
             rig.done += 100;
         }
         // By now the ticket looks like one to come.
-        assert!(rig.steps.len() < 201);
+        assert!(rig.steps.len() < 301);
         rig.bench[rig.step].pause(Pause::None);
         rig.settle();
-        assert_eq!(rig.steps.len(), 202);
+        assert_eq!(rig.steps.len(), 302);
     }
 }
 

@@ -93,14 +93,14 @@ fn lists_are_asked_for_ahead_of_their_turn() {
 }
 
 #[test]
-fn thirty_two_errands_wait_inside_and_one_is_on_offer() {
+fn thirty_two_errands_wait_inside_and_two_pieces() {
     let (mut rig, errands) = bed(1, &[(0, 10); 50]);
     rig.pause([Pause::None, Pause::None, Pause::None, Pause::Burst { go: 1, pause: 1 << 40 }]);
     rig.run(5);
     let before = rig.bench[rig.errand].sent();
     rig.send(&errands);
     rig.run(500);
-    assert_eq!(rig.bench[rig.errand].sent() - before, 33);
+    assert_eq!(rig.bench[rig.errand].sent() - before, 34);
     rig.pause([(); 4].map(|()| Pause::None));
     rig.finish();
 }

@@ -199,7 +199,7 @@ impl Connection {
             complete(errand, arrival, receive, WorkOp::SendInv, 0, Status::RemoteAccess);
             acknowledge(errand, last, Syndrome::Nak(NakCode::RemoteAccess));
             (errand.fails, errand.vendor) = (true, arrival.status);
-            (outcome.nak, self.failed) = (true, true);
+            self.failed = true;
         }
     }
 

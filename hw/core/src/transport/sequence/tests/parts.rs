@@ -214,7 +214,7 @@ fn a_key_that_cannot_be_ended_ends_the_queue_pair() {
     let status = Status::RemoteAccess as u64;
     assert_eq!(completion(&end), Some([FIRST, SEND_INV, RECEIVE, 0, status, 0]));
     assert_eq!(answer(&end), (ACK, FIRST_PSN, 0, false));
-    assert_eq!((syndrome(&end), end.nak), (Syndrome::Nak(NakCode::RemoteAccess), true));
+    assert_eq!((syndrome(&end), end.nak), (Syndrome::Nak(NakCode::RemoteAccess), false));
     assert_eq!((end.errand.fails, u64::from(end.errand.vendor)), (true, KeyCause::Bound as u64));
     let next = rig.judge(&write(FIRST_PSN + 1, 8));
     assert_eq!((u64::from(next.errand.answer), next.errand.places), (NONE, false));

@@ -154,6 +154,42 @@ fn a_change_in_any_cycle_of_an_arrival_forgets_its_row() {
 }
 
 #[test]
+fn a_change_in_any_cycle_of_several_arrivals_forgets_what_those_before_it_did_and_not_what_comes_after() {
+    for delay in 0..24 {
+        for (slow, order) in
+            [(false, [2, 2, 2, 2, 2, 2]), (false, [2, 3, 2, 2, 3, 2]), (true, [2, 2, 2, 2, 2, 2])]
+        {
+            let mut rig = Rig::default();
+            for qpn in [2, 3] {
+                for psn in 5..12 {
+                    let message = rig.message(qpn, Write, 1, psn);
+                    rig.admit(qpn, message, 1);
+                }
+            }
+            rig.settle();
+            let alarm = rig.alarm;
+            rig.bench[alarm].pause(if slow {
+                Pause::Random { percent: 90, seed: delay }
+            } else {
+                Pause::None
+            });
+            let mut next = [5; 4];
+            for qpn in order {
+                rig.arrive(&rig.acknowledge(qpn, next[qpn], ACK));
+                next[qpn] += 1;
+            }
+            rig.run(delay);
+            rig.tell(2, true);
+            rig.settle();
+            // The model has taken all in the order in which they were taken: now both agree what is left.
+            for qpn in [2, 3] {
+                rig.outcome(&rig.nudge(qpn, Occasion::Flush));
+            }
+        }
+    }
+}
+
+#[test]
 fn what_belongs_to_the_queue_pair_goes_with_every_errand() {
     let mut rig = after_sending(5, &[(Write, 1), (Write, 1)]);
     let arrival = rig.acknowledge(2, 6, ACK);

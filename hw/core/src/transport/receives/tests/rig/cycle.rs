@@ -118,15 +118,15 @@ impl Rig {
             assert_eq!(event, EventRecord { object, kind, ..EventRecord::default() });
             self.told.push((cycle, number));
         }
-        // A look shows what was before this cycle; then what happened in this cycle counts.
+        // A count shows what was before this cycle, a look what is taken in this cycle as well; then the rest counts.
         let count = u64::from(read::<Bits<16>>(&self.bench, "count"));
         assert_eq!(count, u64::from(self.model.queue(counted).count()), "{counted:?} in cycle {cycle}");
-        let looked = self.look.take().map(|queue| (queue, self.model.queue(queue)));
         if std::mem::take(&mut self.take) {
             let (queue, indices) = self.shown.expect("a look before the take");
             self.model.take(queue, indices.consumer);
             self.counts.taken += 1;
         }
+        let looked = self.look.take().map(|queue| (queue, self.model.queue(queue)));
         self.is_stale &= looked.is_none();
         self.shown = looked.or(self.shown);
         if let Some(under) = self.acting.take() {
