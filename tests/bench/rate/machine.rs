@@ -10,7 +10,7 @@ use crate::report::{Metric, Report};
 
 const PROFILE: Profile = Profile::HundredGig;
 
-/// How long a WRITE of 2 MiB takes, both cards and the cable between them simulated.
+/// How long a WRITE of 2 MiB takes, both cards and the cable between them simulated, and how many cycles that are a second.
 pub(crate) fn wall(report: &mut Report) {
     let pair = Pair::new(PROFILE);
     let [near, far] = &pair.ends;
@@ -30,15 +30,42 @@ pub(crate) fn wall(report: &mut Report) {
     let how =
         format!("two WRITEs of 1 MiB on one queue pair, post to completion, {cycles} cycles of two cards");
     report.add("write.wall.2MiB", Metric::Wall, seconds, PROFILE, &how);
+    let how = "two cards and the cable between them, during the same";
+    report.add("sim.speed.loaded", Metric::Speed, number(cycles) / seconds, PROFILE, how);
 }
 
-/// How much faster two cards are simulated that have little to do, because quiet time is skipped.
+/// How much faster quiet time passes when it is skipped, alone and with a little to do in between.
 pub(crate) fn quiet(report: &mut Report) {
-    let ([ticking, _], [skipping, share]) = (sparse(false), sparse(true));
+    let (ticking, skipping) = (idle(false), idle(true));
+    let how = "two idle cards, every cycle evaluated";
+    report.add("sim.speed.idle", Metric::Speed, ticking, PROFILE, how);
     let how = format!(
-        "cycles a second with quiet time skipped over those without; a WRITE of 64 bytes every 20 us, {share:.1} % skipped"
+        "cycles a second with quiet time skipped over those without; two idle cards, stretches of {STRETCH} cycles, each \
+         card looked at behind each"
     );
     report.add("sim.quiet", Metric::SpeedRatio, skipping / ticking, PROFILE, &how);
+    let ([ticking, _], [skipping, share]) = (sparse(false), sparse(true));
+    let how = format!("the same with a WRITE of 64 bytes every 20 us, {share:.1} % skipped by both cards");
+    report.add("sim.sparse", Metric::SpeedRatio, skipping / ticking, PROFILE, &how);
+}
+
+/// Cycles in which nothing happens, at a time.
+const STRETCH: u64 = 5000;
+
+/// Simulated cycles a second of this machine, in which nothing happens.
+fn idle(skips: bool) -> f64 {
+    let pair = Pair::new(PROFILE);
+    pair.run(STRETCH);
+    pair.shared.world().skip_quiet_time(skips);
+    let (started, from) = (Instant::now(), pair.now());
+    let stretches = if skips { 20_000 } else { 10 };
+    for _ in 0..stretches {
+        pair.run(STRETCH);
+        // A card that nobody looks at would stay behind.
+        let cycles = [0, 1].map(|card| pair.shared.world().card(card).cycle());
+        assert_eq!(cycles, [pair.now(); 2], "both cards have come along");
+    }
+    number(pair.now() - from) / started.elapsed().as_secs_f64()
 }
 
 /// Simulated cycles a second of this machine, and per cent of them skipped.
@@ -53,7 +80,7 @@ fn sparse(skips: bool) -> [f64; 2] {
         let batch = sender.start().wr_id(index).signaled();
         batch.write(&[near.piece(0, 64)], far.at(0), far.memory.rkey()).post().expect("room in the queue");
         near.expect(index);
-        pair.run(5000);
+        pair.run(STRETCH);
     }
     let cycles = number(pair.now() - from);
     [cycles / started.elapsed().as_secs_f64(), number(skipped() - skipped_before) / cycles * 100.0]

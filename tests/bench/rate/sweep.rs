@@ -30,7 +30,7 @@ pub(crate) fn measure(report: &mut Report) {
         let (mut goodput, mut rate) = (Vec::new(), Vec::new());
         for size in (3..=16).map(|log| 1 << log) {
             report.progress.doing(format!("{name}: {size} bytes on {QUEUE_PAIRS} queue pairs"));
-            let count = (BYTES / size / QUEUE_PAIRS).clamp(8, 128);
+            let count = (BYTES / size / QUEUE_PAIRS).clamp(16, 128);
             let load = Load { verb, size, queue_pairs: QUEUE_PAIRS, count };
             let measured = field.run(&load);
             let x = number(size as u64);
