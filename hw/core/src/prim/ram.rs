@@ -3,15 +3,13 @@
 //!
 //! Every memory starts as zeros, as it does on the card after configuration; reset clears none of them.
 
-mod block;
 mod byte;
+mod clocked;
 mod lut;
-mod ultra;
 
-pub use block::BlockRam;
 pub use byte::ByteRam;
+pub use clocked::{BlockRam, ClockedRam, UltraRam};
 pub use lut::LutRam;
-pub use ultra::UltraRam;
 
 /// How many words one loop clears: yosys unrolls it, in time that grows with the square of its length.
 const WORDS_PER_LOOP: usize = 256;

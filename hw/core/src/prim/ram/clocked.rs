@@ -1,10 +1,16 @@
-//! Block memory: large, and read a cycle later.
+//! Large memories, read a cycle later.
 
 use rust_hdl::prelude::*;
 
 use super::declare;
 
-/// One write port, one synchronous read port; becomes block RAM.
+/// In block RAM.
+pub type BlockRam<T, const LOG: usize> = ClockedRam<T, LOG, false>;
+/// In ultra RAM, of which one holds 4096 words of 72 bits: for tables of thousands of wide words, where block RAMs would go by
+/// the dozen.
+pub type UltraRam<T, const LOG: usize> = ClockedRam<T, LOG, true>;
+
+/// One write port, one synchronous read port; becomes block RAM, or with `ULTRA` ultra RAM.
 ///
 /// - **Ports** `write_*`: stores `write_data` at the clock edge; `read_enable`: `read_data` shows the word at
 ///   `read_address` from the next cycle on and holds it until the next read.
@@ -12,7 +18,7 @@ use super::declare;
 /// - **Read during write** to the same address gives the *old* word.
 /// - **Reset** none.
 #[derive(LogicBlock)]
-pub struct BlockRam<T: Synth, const LOG: usize> {
+pub struct ClockedRam<T: Synth, const LOG: usize, const ULTRA: bool> {
     pub clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bit>,
     pub write_address: Signal<In, Bits<LOG>>,
@@ -23,7 +29,7 @@ pub struct BlockRam<T: Synth, const LOG: usize> {
     _memory: Vec<T>,
 }
 
-impl<T: Synth, const LOG: usize> Default for BlockRam<T, LOG> {
+impl<T: Synth, const LOG: usize, const ULTRA: bool> Default for ClockedRam<T, LOG, ULTRA> {
     fn default() -> Self {
         Self {
             clock: Signal::default(),
@@ -42,7 +48,7 @@ impl<T: Synth, const LOG: usize> Default for BlockRam<T, LOG> {
     clippy::used_underscore_binding,
     reason = "RustHDL's derive skips such fields: they are no part of the hardware"
 )]
-impl<T: Synth, const LOG: usize> Logic for BlockRam<T, LOG> {
+impl<T: Synth, const LOG: usize, const ULTRA: bool> Logic for ClockedRam<T, LOG, ULTRA> {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             if self.read_enable.val() {
@@ -59,19 +65,20 @@ impl<T: Synth, const LOG: usize> Logic for BlockRam<T, LOG> {
     }
 
     fn hdl(&self) -> Verilog {
+        let style = if ULTRA { "ultra" } else { "block" };
         Verilog::Custom(format!(
-            "// module block_ram_{width}x{LOG}\n{memory}\
+            "// module {style}_ram_{width}x{LOG}\n{memory}\
              initial read_data = {width}'d0;\n\
              always_ff @(posedge clock) if (write_enable) words[write_address] <= write_data;\n\
              always_ff @(posedge clock) if (read_enable) read_data <= words[read_address];\n",
             width = T::BITS,
-            memory = declare("block", T::BITS, LOG),
+            memory = declare(style, T::BITS, LOG),
         ))
     }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use rust_hdl::prelude::Bits;
     use stroma_verilate::SplitMix64;
 
@@ -79,7 +86,7 @@ pub(super) mod tests {
     use crate::testing::{RAM_LOG, noise, zoo_model};
 
     /// A plain array, read before it is written: a read of the word being written gives the old one.
-    pub(in crate::prim::ram) fn check<const D: usize>(name: &str) {
+    fn check<const D: usize>(name: &str) {
         let mut model = zoo_model::<D>(name);
         let port = |name: &str| model.port(name).expect("a port of the RAM");
         let (clock, write_enable, write_address) =
@@ -112,7 +119,9 @@ pub(super) mod tests {
 
     #[test]
     fn agrees_with_the_model() {
-        check::<64>("block_ram");
-        check::<512>("block_ram");
+        for name in ["block_ram", "ultra_ram"] {
+            check::<64>(name);
+            check::<512>(name);
+        }
     }
 }
