@@ -122,10 +122,10 @@ fn paced(profile: Profile) {
     let pace = QueuePair { pace: 256 * u32::try_from(CYCLES).expect("small"), ..QueuePair::default() };
     rig.done(Verb::Modify, ObjectKind::QueuePair, 5, attribute::PACE, &pace.to_bytes());
     let slow = cycles(&rig, &mut completions, &mut queue);
-    // 28 KiB between the first and the last start.
+    // 28 KiB between the first and the last start. Seen are their ends, and a copy may take a few cycles more or less than another.
     let least = 28 * CYCLES;
     assert!(
-        (least..least + 3000).contains(&slow),
+        (least - 8..least + 3000).contains(&slow),
         "{slow} cycles where {least} are told; {free} without a pace"
     );
     assert!(free < least / 4);

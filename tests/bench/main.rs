@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use progress::Progress;
-use report::{Report, compare, html, json};
+use report::Report;
+use stroma_report::{compare, html, json};
 
 /// Measures the simulated card.
 #[derive(Parser)]

@@ -1,19 +1,15 @@
-//! Figures, as people and as programs read them.
+//! What a run has measured so far, and under which conditions.
 
-pub(crate) mod anchors;
-pub(crate) mod bars;
-pub(crate) mod compare;
-pub(crate) mod document;
-pub(crate) mod html;
-pub(crate) mod json;
-pub(crate) mod plot;
-pub(crate) mod svg;
+use std::num::NonZero;
+use std::thread;
 
+use stroma_report::document::{Breakdown, Conditions, Curve, Document, Figure, Origin, Plot};
 use stroma_sim::host::timing::Timing;
+use stroma_sim::link::LinkConfig;
 use stroma_top::Profile;
+use stroma_verilate::VERILATOR_VERSION;
 
 use crate::progress::Progress;
-use document::{Breakdown, Curve, Document, Figure, Origin, Plot};
 
 /// What is measured; each has one unit.
 #[derive(Clone, Copy)]
@@ -66,7 +62,7 @@ pub(crate) struct Report {
 impl Report {
     /// Nothing measured yet.
     pub(crate) fn new(progress: Progress) -> Self {
-        let document = Document::new();
+        let document = Document::new(Profile::ALL.map(conditions).into(), machine());
         for conditions in &document.conditions {
             progress.line(&conditions.line());
         }
@@ -107,4 +103,39 @@ impl Report {
         self.progress.line(&format!("{name}: host {host:.2} us, card {card:.2} us, wire {wire:.2} us"));
         self.document.breakdowns.push(Breakdown { name: name.to_owned(), host, card, wire });
     }
+}
+
+/// What shapes the figures of a profile besides its RTL.
+fn conditions(profile: Profile) -> Conditions {
+    let timing = Timing::ALVEO_GEN3X16;
+    let Timing { name, read_ns, write_ns, reads, writes, store_ns, store_cost_ns, load_ns, .. } = timing;
+    let wire = LinkConfig::cable(profile);
+    let gigabits = |megabits: u32| f64::from(megabits) / 1000.0;
+    Conditions {
+        profile: profile.name().to_owned(),
+        clock: format!(
+            "{} bits at {:.2} MHz, Verilator {VERILATOR_VERSION}",
+            profile.data_bits(),
+            f64::from(profile.clock_khz()) / 1000.0,
+        ),
+        pcie: format!(
+            "{name}: {:.1} Gb/s of payload each way; read {read_ns} ns, {reads} in flight; write {write_ns} ns, {writes} in \
+             flight; store {store_ns} ns, {store_cost_ns} ns for each 8 bytes; load {load_ns} ns",
+            gigabits(timing.megabits),
+        ),
+        wire: format!(
+            "{:.0} Gb/s with preamble, FCS and gap; {} ns for MACs, PHYs and cable; path MTU 4096; no loss",
+            gigabits(wire.megabits),
+            wire.delay_ns,
+        ),
+    }
+}
+
+/// What runs the simulation.
+fn machine() -> String {
+    let cores = thread::available_parallelism().map_or(0, NonZero::get);
+    let described = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("an unknown processor", |(_, model)| model.trim());
+    format!("cores: {cores}; {model}")
 }

@@ -4,14 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::tools::Routine;
-use crate::{page, process, setup, workspace};
+use crate::{docs, figures, page, process, setup, workspace};
+
+/// The suite that measures everything.
+const ALL: &str = "all";
 
 /// What to measure, and what to leave behind.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Options {
     /// What to measure: host, first-light, rc, rate, all
     suite: String,
@@ -24,10 +27,24 @@ pub(crate) struct Options {
     /// Show what changed since the run that wrote this file, in per cent
     #[arg(long, value_name = "OLD.json")]
     compare: Option<PathBuf>,
+    /// Keep the figures of `all` in docs/figures.json, and write README's tables and plot from them
+    #[arg(long, conflicts_with = "json")]
+    readme: bool,
+}
+
+impl Options {
+    /// Every suite.
+    pub(crate) fn everything() -> Self {
+        Self { suite: ALL.into(), ..Self::default() }
+    }
 }
 
 /// Installs what is missing, then measures a suite.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    ensure!(
+        !options.readme || options.suite == ALL,
+        "README shows figures of every suite\nnext step: cargo xtask bench {ALL} --readme"
+    );
     setup::run(Routine::Demo)?;
     println!("building the simulated card; the first time takes minutes, later ones seconds");
     let html = options.html.clone().unwrap_or_else(page::usual);
@@ -36,8 +53,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let mut command = Command::new("cargo");
     command.args(["run", "--package", "stroma-tests", "--bin", "bench", "--", &options.suite]);
+    let kept = options.readme.then(figures::file);
     let files = [
-        ("--json", options.json.as_deref()),
+        ("--json", options.json.as_deref().or(kept.as_deref())),
         ("--html", Some(&*html)),
         ("--compare", options.compare.as_deref()),
     ];
@@ -49,10 +67,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     command.current_dir(workspace::root());
     process::aloud(command).context(
         "next step: `cargo xtask bench --help` lists the suites; `cargo xtask test` shows what broke",
-    )
+    )?;
+    if options.readme { docs::run(false) } else { Ok(()) }
 }
 
 /// Relative to where the command was given, not to where cargo runs.
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("find {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readme_is_not_written_from_a_part_of_the_figures() {
+        let options = Options { suite: "rate".into(), json: None, html: None, compare: None, readme: true };
+        let error = run(&options).unwrap_err().to_string();
+        assert!(error.contains("cargo xtask bench all --readme"), "{error}");
+    }
 }

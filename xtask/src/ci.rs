@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::stage::{self, Outcome, Stage};
 use crate::tools::Routine;
-use crate::{cocotb, docs, formal, frames, lint, linux, process, setup, test, workspace};
+use crate::{cocotb, docs, formal, frames, lint, linux, process, setup, synth, test, workspace};
 
 /// Runs all stages, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -26,6 +26,11 @@ pub(crate) fn run() -> Result<()> {
     stages.extend(test::stages(None));
     stages.extend([
         Stage::new("rtl lint", "`cargo xtask lint` runs this stage alone", || lint::run(None)),
+        Stage::new(
+            "synth",
+            "`cargo xtask synth --block NAME` shows a block's worst paths; `--update` keeps a growth that is worth it",
+            synth::stage,
+        ),
         Stage::new("cocotb", "`cargo xtask cocotb --profile 10g` runs this stage alone, on one card", || {
             cocotb::run(None)
         }),

@@ -1,25 +1,31 @@
-//! `docs`: the pages that are written from the code.
+//! `docs`: pages that are written from the code or from figures, and the parts of other pages that are.
 
 use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace;
+use crate::{figures, synth, workspace};
 
-/// A generated page.
+/// A page, and how it is made of what it was: a page that people write keeps all but its tables.
 struct Page {
     path: &'static str,
-    render: fn() -> String,
+    render: fn(&str) -> Result<String>,
 }
 
-const PAGES: [Page; 1] = [Page { path: "docs/registers.md", render: stroma_abi::regs::doc::render }];
+const PAGES: [Page; 5] = [
+    Page { path: "docs/registers.md", render: |_| Ok(stroma_abi::regs::doc::render()) },
+    Page { path: "docs/area.md", render: |_| synth::page() },
+    Page { path: "README.md", render: figures::readme },
+    Page { path: "docs/simulation-speed.md", render: figures::speed },
+    Page { path: "docs/plots/goodput.svg", render: |_| figures::plot() },
+];
 
 /// Writes the pages, or with `check` compares them with what would be written.
 pub(crate) fn run(check: bool) -> Result<()> {
     for Page { path, render } in PAGES {
         let file = workspace::root().join(path);
-        let fresh = render();
         let old = fs::read_to_string(&file).unwrap_or_default();
+        let fresh = render(&old).with_context(|| path.to_owned())?;
         match (first_difference(&old, &fresh), check) {
             (None, _) => println!("docs: {path} is fresh"),
             (Some(difference), true) => bail!("{path} is stale\n{difference}\nnext step: cargo xtask docs"),

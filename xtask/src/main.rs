@@ -7,10 +7,12 @@ mod cocotb;
 mod demo;
 mod docs;
 mod errors_doc;
+mod figures;
 mod formal;
 mod frames;
 mod lint;
 mod linux;
+mod nightly;
 mod page;
 mod process;
 mod programs;
@@ -19,6 +21,7 @@ mod setup;
 mod soak;
 mod source_check;
 mod stage;
+mod synth;
 mod test;
 mod testplan;
 mod tools;
@@ -69,7 +72,7 @@ enum Task {
     ///
     /// Cycle counts are exact and the same on every machine; wall-clock figures are of this machine and this run. Every figure
     /// is printed with the profile and the timing it depends on. A page with tables, plots and what others have published is
-    /// left in target/bench/report.html.
+    /// left in target/bench/report.html. `all --readme` also writes README's tables and plot anew.
     Bench(bench::Options),
     /// Open the page that `bench` wrote in headless Chromium, and fail when the browser complains
     ///
@@ -86,9 +89,13 @@ enum Task {
     Soak(soak::Options),
     /// Run everything a change must pass
     ///
-    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, cocotb, frames, Linux, proofs, cargo-deny where installed. Stops at
-    /// the first failure, and ends with a table of minutes and of what was not run.
+    /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, synthesis of chosen blocks, cocotb, frames, Linux, proofs, cargo-deny
+    /// where installed. Stops at the first failure, and ends with a table of minutes and of what was not run.
     Ci,
+    /// Run what is too long for `ci`: soak, all benches, the page in a browser, synthesis of every block and of the card
+    ///
+    /// Takes hours, and 8 GB for the card. Stops at the first failure, and ends with a table of minutes.
+    Nightly,
     /// Emit the card's Verilog and its port manifest, or one block's
     Rtl(rtl::Options),
     /// Emit the RTL and have Verilator's lint and yosys read it
@@ -97,6 +104,11 @@ enum Task {
         #[arg(long)]
         profile: Option<rtl::Profile>,
     },
+    /// Map the card's blocks to the chip: area, depth of logic, and a comparison with what they were
+    ///
+    /// yosys maps each block of the 100g card to UltraScale+, a simple model estimates the period of its slowest path, and
+    /// hw/top/area.toml says what it came to before. An estimate to compare versions by, not what a placed card will do.
+    Synth(synth::Options),
     /// Drive the emitted Verilog with cocotb: registers, a copy, a WRITE to and from a peer made of scapy
     ///
     /// None of our own simulator or driver takes part: tests/cocotb talks AXI to the card through cocotbext-axi, and Ethernet
@@ -132,7 +144,9 @@ enum Task {
         #[arg(long, conflicts_with = "task")]
         self_test: bool,
     },
-    /// Write the pages that are generated from the code (docs/registers.md)
+    /// Write what is generated: docs/registers.md from the code, docs/area.md from hw/top/area.toml, tables and plot of README from docs/figures.json
+    ///
+    /// The figures are those of the last `cargo xtask bench all --readme`. Nothing is measured, and no card is built.
     Docs {
         /// Change nothing; fail when a page is stale
         #[arg(long)]
@@ -171,11 +185,13 @@ fn run(task: Task) -> Result<()> {
         Task::Page { file } => page::run(file),
         Task::Soak(options) => soak::run(&options),
         Task::Ci => ci::run(),
+        Task::Nightly => nightly::run(),
         Task::Rtl(options) => rtl::run(&options),
         Task::Lint { profile } => {
             setup::run(tools::Routine::Ci)?;
             lint::run(profile)
         }
+        Task::Synth(options) => synth::run(&options),
         Task::Cocotb { profile } => {
             setup::run(tools::Routine::Ci)?;
             cocotb::run(profile)

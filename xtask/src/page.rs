@@ -50,7 +50,7 @@ fn look(page: &Path, scheme: &str, picture: &Path) -> Result<()> {
     let complaints = complaints(&String::from_utf8_lossy(&output.stderr));
     if !complaints.is_empty() {
         bail!(
-            "the browser says of {}:\n{}\nnext step: repair tests/bench/report",
+            "the browser says of {}:\n{}\nnext step: repair tests/report",
             page.display(),
             complaints.join("\n")
         );

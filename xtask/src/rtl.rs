@@ -80,6 +80,13 @@ pub(crate) fn emit_profile(profile: Profile) -> Result<PathBuf> {
     Ok(out)
 }
 
+/// Emits one block into its usual folder, for the checks that read it.
+pub(crate) fn emit_block(profile: Profile, block: &str) -> Result<PathBuf> {
+    let out = emptied(profile, Some(block))?;
+    emit(profile, Some(block), &out)?;
+    Ok(out)
+}
+
 fn emit(profile: Profile, block: Option<&str>, out: &Path) -> Result<()> {
     fs::create_dir_all(out).with_context(|| format!("create {}", out.display()))?;
     let mut command = top(&["emit", "--profile", profile.name(), "--out"]);

@@ -8,7 +8,7 @@ use crate::tools::Routine;
 use crate::{process, setup, workspace};
 
 /// Handed on as they are: the program alone knows what it may be told, and `--help` is its help.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Options {
     /// `--help` lists them

@@ -13,8 +13,10 @@ use stroma_hw::host::reader::HostReader;
 use stroma_hw::host::send::Send;
 use stroma_hw::host::side::{READ_LOG, SETS};
 use stroma_hw::host::writer::HostWriter;
+use stroma_hw::host::writes::Writes;
 use stroma_hw::prim;
 use stroma_hw::rx::RxFront;
+use stroma_hw::rx::axis::AxisIn;
 use stroma_hw::state::completion_queues::CompletionQueues;
 use stroma_hw::state::mmu::Mmu;
 use stroma_hw::state::queue_pairs::QueuePairs;
@@ -32,12 +34,15 @@ use stroma_hw::transport::receives::Receives;
 use stroma_hw::transport::respond::Respond;
 use stroma_hw::transport::scatter::Scatter;
 use stroma_hw::transport::segment::Segment;
+use stroma_hw::transport::send_drain::SendDrain;
 use stroma_hw::transport::sequence::Sequence;
 use stroma_hw::transport::side::Transport;
+use stroma_hw::transport::sieve::Sieve;
 use stroma_hw::transport::statistics::Statistics;
 use stroma_hw::transport::template::Template;
 use stroma_hw::transport::timers::Timers;
 use stroma_hw::tx::TxFront;
+use stroma_hw::tx::axis::AxisOut;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
 
 use crate::Profile;
@@ -87,6 +92,8 @@ blocks! {
     block_fifo:        prim::block_fifo::BlockFifo<Beat<64>, 9>, prim::block_fifo::BlockFifo<Beat<512>, 9>, "buffers 512 beats in block RAM";
     rx_front:          RxFront<64>,                              RxFront<512>,                              "receive front end";
     tx_front:          TxFront<64>,                              TxFront<512>,                              "transmit front end";
+    mac_in:            AxisIn<64, 8>,                            AxisIn<512, 64>,                           "AXI4-Stream of the MAC becomes beats";
+    mac_out:           AxisOut<64, 8>,                           AxisOut<512, 64>,                          "beats become AXI4-Stream for the MAC";
     fronts:            Fronts<64, 8>,                            Fronts<512, 64>,                           "both front ends between MAC and transport";
     control:           Control,                                  Control,                                   "BARs, registers and mailbox";
     doorbells:         Doorbells<4, 8>,                          Doorbells<6, 10>,                          "doorbell pages and push windows";
@@ -97,6 +104,8 @@ blocks! {
     admit:             Admit<8, 13>,                            Admit<10, 15>,                             "what may be sent, and from where";
     segment:           Segment<64>,                             Segment<512>,                              "messages become packets and pieces";
     packet_fetch:      Fetch<64, 11>,                           Fetch<512, 8>,                             "the payload of packets";
+    sieve:             Sieve<8>,                                Sieve<10>,                                 "throws stale packets away";
+    send_drain:        SendDrain<8>,                            SendDrain<10>,                             "who drains, and who has drained";
     template:          Template<64>,                            Template<512>,                             "what all packets of a queue pair share";
     keys:              Keys<8>,                                 Keys<10>,                                  "begins and ends keys of memory windows";
     lookup:            Lookup,                                  Lookup,                                    "whose a packet is";
@@ -118,6 +127,7 @@ blocks! {
     events:            Events<4>,                                Events<4>,                                 "event ring and interrupts";
     host_reader:       HostReader<64, READ_LOG>,                 HostReader<512, READ_LOG>,                 "all reads from host memory";
     host_writer:       HostWriter<64, 8>,                        HostWriter<512, 64>,                       "all writes to host memory";
+    writes:            Writes<64>,                               Writes<512>,                               "joins the writes of two clients";
     dma_read:          DmaRead<64, 6, 9>,                        DmaRead<512, 6, 9>,                        "reads from host memory for six clients";
     dma_write:         DmaWrite<64, 8>,                          DmaWrite<512, 64>,                         "writes to host memory, with tickets";
 }

@@ -34,11 +34,14 @@ pub(crate) fn wall(report: &mut Report) {
     report.add("sim.speed.loaded", Metric::Speed, number(cycles) / seconds, PROFILE, how);
 }
 
-/// How much faster quiet time passes when it is skipped, alone and with a little to do in between.
+/// How fast time passes in which nothing happens; how much faster when it is skipped, alone and with a little to do in between;
+/// how much slower when every stream is checked.
 pub(crate) fn quiet(report: &mut Report) {
-    let (ticking, skipping) = (idle(false), idle(true));
+    let (ticking, skipping) = (idle(false, false), idle(true, false));
     let how = "two idle cards, every cycle evaluated";
     report.add("sim.speed.idle", Metric::Speed, ticking, PROFILE, how);
+    let how = "cycles a second with streams unchecked and steady over those with `check_streams`; two idle cards, every cycle evaluated";
+    report.add("sim.steady", Metric::SpeedRatio, ticking / idle(false, true), PROFILE, how);
     let how = format!(
         "cycles a second with quiet time skipped over those without; two idle cards, stretches of {STRETCH} cycles, each \
          card looked at behind each"
@@ -53,12 +56,20 @@ pub(crate) fn quiet(report: &mut Report) {
 const STRETCH: u64 = 5000;
 
 /// Simulated cycles a second of this machine, in which nothing happens.
-fn idle(skips: bool) -> f64 {
+fn idle(skips: bool, checks: bool) -> f64 {
     let pair = Pair::new(PROFILE);
+    for card in 0..2 {
+        pair.shared.world().card(card).check_streams(checks);
+    }
     pair.run(STRETCH);
     pair.shared.world().skip_quiet_time(skips);
     let (started, from) = (Instant::now(), pair.now());
-    let stretches = if skips { 20_000 } else { 10 };
+    // Few where a cycle takes long.
+    let stretches = match (skips, checks) {
+        (true, _) => 20_000,
+        (false, false) => 10,
+        (false, true) => 3,
+    };
     for _ in 0..stretches {
         pair.run(STRETCH);
         // A card that nobody looks at would stay behind.

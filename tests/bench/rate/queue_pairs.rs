@@ -1,12 +1,12 @@
 //! Messages of 64 bytes on one queue pair, on two, and so on to all that the card has.
 
+use stroma_report::document::Plot;
 use stroma_sim::host::timing::Timing;
 use stroma_top::Profile;
 
 use super::field::{Field, Measured};
 use super::load::{Load, Verb};
 use super::number;
-use crate::report::document::Plot;
 use crate::report::{Metric, Report};
 
 const PROFILE: Profile = Profile::HundredGig;

@@ -33,7 +33,7 @@ const SLOTS: usize = 1 << SLOT_LOG;
 record! {
     /// Bytes to read.
     pub struct ReadCommand {
-        /// Of the first byte, any alignment.
+        /// Of the first byte, any alignment unless the engine was built for steps.
         pub iova: Bits<64>,
         /// How many; none gives no answer.
         pub len: Bits<13>,
@@ -83,7 +83,7 @@ block! {
     /// - **Size** a client alone runs at full rate if its `2^LOG` beats, less one burst, cover the round trip in cycles.
     /// - **Fairness** at `ar`, a client waits for at most one burst of each other.
     /// - **Reset** forgets all commands. Bursts in flight would come back to other owners: reset the host's side too.
-    /// - **Limits** `CLIENTS` at most 8; `2^LOG` beats hold two of the longest bursts (4 KiB, or 256 beats) or more;
+    /// - **Limits** [`DmaRead::in_steps_of`]: commands of a client begin at multiples of its step, else they give the wrong bytes. `CLIENTS` at most 8; `2^LOG` beats hold two of the longest bursts (4 KiB, or 256 beats) or more;
     ///   otherwise building panics. The 33rd command, or burst, of a client waits for the first.
     pub struct DmaRead<const D: usize, const CLIENTS: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
@@ -93,7 +93,7 @@ block! {
         pub ar: StreamSource<ReadAddress>,
         pub r: StreamSink<ReadBeat<D>>,
         pub busy: Signal<Out, Bit>,
-        lanes: [Lane<D, LOG>; CLIENTS] = std::array::from_fn(Lane::new),
+        lanes: [Lane<D, LOG>; CLIENTS] = std::array::from_fn(|client| Lane::new(client, 1)),
         turn: Arbiter<Request, CLIENTS>,
         ids: Ids<D> = Ids::new(OUTSTANDING),
         is_busy: Signal<Local, Bit>,
@@ -105,6 +105,13 @@ impl<const D: usize, const CLIENTS: usize, const LOG: usize> DmaRead<D, CLIENTS,
     #[must_use]
     pub fn new(outstanding: usize) -> Self {
         Self { ids: Ids::new(outstanding), ..Self::default() }
+    }
+
+    /// An engine whose clients' commands begin at multiples of these, powers of two. Moving bytes is most of a lane, and who reads
+    /// rings alone needs none of it.
+    #[must_use]
+    pub fn in_steps_of(steps: [usize; CLIENTS]) -> Self {
+        Self { lanes: std::array::from_fn(|client| Lane::new(client, steps[client])), ..Self::default() }
     }
 }
 

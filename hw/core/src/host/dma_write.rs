@@ -44,7 +44,7 @@ block! {
     /// ```text
     ///   command ─ Split ─┬─ FIFO ─────────────── aw
     ///                    ├─ FIFO ─┐
-    ///   data ─────────────────── Align ─ skid ── w
+    ///   data ─────────────────── Align ─ FIFO ── w
     ///                    └─ Account ◀─────────── b
     ///                         └─ issued, done, failed
     /// ```

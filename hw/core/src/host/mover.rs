@@ -21,7 +21,7 @@ use rust_hdl::prelude::*;
 
 use ask::{Ask, Step};
 use chunks::{Chunk, Chunks};
-use entries::{Entries, InlineUnit, Range};
+use entries::{Entries, InlineUnit, Outline, Range};
 use finish::Finish;
 use inline::{Inline, Piece};
 use intake::{Intake, Plan};
@@ -65,7 +65,7 @@ block! {
     ///   `LocalProtection`, or `General` if a page list could not be read, and its cause as vendor code; failed read: `General`
     ///   and 0. Works behind a failure of their queue pair are `Flushed`, refused ones among them.
     /// - **Latency** 7 cycles from `work` to `done` for a NOP. **Rate** 1 beat of `write_data` per cycle, if reads come as fast:
-    ///   up to 48 chunks are under way, 32 of them read. An entry takes 2 cycles at least, a copy 1 more; a NOP 2.
+    ///   up to 48 chunks are under way, 32 of them read. An entry takes 2 cycles at least, a copy 1 more; a NOP 2; a failure 1 more.
     /// - **Backpressure** stalls `work`, at the latest with 32 of them inside. `answer` and `change` are always taken. A stalled
     ///   `write_data` stalls `read_data` when `2^LOG` beats wait. No combinational path from port to port.
     /// - **Reset** forgets all works, and clears the failures, which takes `2^QPS` cycles; works wait meanwhile. The MMU and
@@ -140,7 +140,7 @@ impl<const D: usize, const QPS: usize, const LOG: usize> Logic for Mover<D, QPS,
 
         // Works become chunks.
         StreamSink::<Work>::link(&mut self.work, &mut self.intake.work);
-        StreamSource::<Work>::join(&mut self.intake.order, &mut self.entries.order);
+        StreamSource::<Outline>::join(&mut self.intake.order, &mut self.entries.order);
         StreamSink::<Bits<512>>::link(&mut self.units, &mut self.entries.units);
         StreamSource::<InlineUnit>::join(&mut self.entries.inlines, &mut self.inline.units);
         StreamSource::<Plan>::join(&mut self.intake.plan, &mut self.chunks.plan);

@@ -8,6 +8,7 @@ mod rig;
 mod tests;
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::wqe::UNIT;
 
 use gather::Gather;
 
@@ -23,6 +24,8 @@ use crate::stream::{StreamSink, StreamSource};
 const CLIENTS: usize = 6;
 /// Bytes of a line.
 const LINE_BYTES: usize = 64;
+/// Where the commands of each begin: units and lines on their multiples, words too, payload anywhere.
+const STEPS: [usize; CLIENTS] = [UNIT, 1, LINE_BYTES, 1, UNIT, 8];
 
 block! {
     /// Reads for six clients, each at its own pace.
@@ -45,8 +48,8 @@ block! {
     /// - **Backpressure** a client that stalls its answers stalls its own commands alone. No combinational path from port to
     ///   port.
     /// - **Reset** forgets all commands; the host's side has to be reset with it.
-    /// - **Limits** those of [`DmaRead`]. `fetch` and `list` ask for multiples of 64 bytes, at any address; what else they
-    ///   ask for comes in units whose last one has its bytes in the wrong place. Their `tag` is not looked at.
+    /// - **Limits** those of [`DmaRead`]. `fetch` and `list` ask for whole units, at multiples of 64; what else they
+    ///   ask for comes in units with their bytes in the wrong place. Their `tag` is not looked at. `word` asks at multiples of 8.
     pub struct HostReader<const D: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -66,7 +69,7 @@ block! {
         pub r: StreamSink<ReadBeat<D>>,
         pub failed: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
-        engine: DmaRead<D, CLIENTS, LOG>,
+        engine: DmaRead<D, CLIENTS, LOG> = DmaRead::in_steps_of(STEPS),
         fetched: Gather<D>,
         walked: Gather<D>,
         listed: Gather<D>,

@@ -46,7 +46,8 @@ block! {
     /// for nothing, and is fetched again when it has ended, too. Lest that happens often, a second job starts only
     /// while the queue pair is ready to send, has no pace, and its last job ended where it was expected and not `blocked`; a
     /// queue that begins anew is trusted. So messages that take a visit each have one job at a time. A job that leaves a WQE
-    /// which goes on behind its end makes the next ones as much shorter: WQEs of one length end with their jobs.
+    /// which goes on behind its end makes the next ones as much shorter: WQEs of one length end with their jobs. One that is
+    /// `blocked` or has spent its quantum tells nothing about that.
     ///
     /// A queue pair in Drained has jobs like any other, which say so: what it has begun may have to be sent on, or again. The
     /// first WQE that has not begun blocks it.

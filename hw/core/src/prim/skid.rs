@@ -22,13 +22,16 @@ pub struct Skid<T: Synth> {
     head_valid: Reg<Bit>,
     spare: Reg<T>,
     spare_valid: Reg<Bit>,
+    /// The opposite of `spare_valid`, for whoever waits for `ready`: the other one has all bits of a payload to drive.
+    is_free: Reg<Bit>,
+    keeps: Signal<Local, Bit>,
 }
 
 impl<T: Synth> Logic for Skid<T> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, head_valid, spare, spare_valid);
-        self.sink.ready.next = !self.spare_valid.q.val();
+        dff_setup!(self, clock, head, head_valid, spare, spare_valid, is_free);
+        self.sink.ready.next = self.is_free.q.val();
         self.source.valid.next = self.head_valid.q.val();
         self.source.payload.next = self.head.q.val();
         // The spare register follows the sink while it is free: its enable is one flip-flop, not a handshake.
@@ -37,18 +40,21 @@ impl<T: Synth> Logic for Skid<T> {
         }
         if self.source.ready.val() | !self.head_valid.q.val() {
             self.head_valid.d.next = self.sink.valid.val() | self.spare_valid.q.val();
-            self.spare_valid.d.next = false;
+            self.keeps.next = false;
             if self.spare_valid.q.val() {
                 self.head.d.next = self.spare.q.val();
             } else {
                 self.head.d.next = self.sink.payload.val();
             }
         } else {
-            self.spare_valid.d.next = self.sink.valid.val() | self.spare_valid.q.val();
+            self.keeps.next = self.sink.valid.val() | self.spare_valid.q.val();
         }
+        self.spare_valid.d.next = self.keeps.val();
+        self.is_free.d.next = !self.keeps.val();
         if self.reset.val() {
             self.head_valid.d.next = false;
             self.spare_valid.d.next = false;
+            self.is_free.d.next = true;
         }
     }
 }

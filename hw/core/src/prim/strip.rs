@@ -25,7 +25,8 @@ block! {
     /// - **Latency** 2 cycles from the beat that completes a beat. **Rate** 1 beat per cycle, in and out.
     /// - **Backpressure** stalls `sink`; `sink.ready` follows `source.ready` combinationally.
     /// - **Reset** forgets the packet under way; the next beat begins one.
-    /// - **Limits** `D` is 8 times a power of two, at most 512.
+    /// - **Limits** `D` is 8 times a power of two, at most 512. [`Strip::in_steps_of`]: `skip` is a multiple of the step, else it counts as
+    ///   the one below, or as the begin of its beat; a rotation by what never occurs takes no logic.
     pub struct Strip<const D: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -69,6 +70,22 @@ block! {
         is_used: [Constant<Bit>; STAGES] = constants(|stage| 8 << stage < D),
         down: [Constant<Bits<10>>; STAGES] = std::array::from_fn(|stage| number(8 << stage)),
         up: [Constant<Bits<10>>; STAGES] = std::array::from_fn(|stage| number(D.saturating_sub(8 << stage))),
+    }
+}
+
+impl<const D: usize> Strip<D> {
+    /// One whose `skip` is always a multiple of `step`, a power of two.
+    ///
+    /// # Panics
+    /// If `step` is none.
+    #[must_use]
+    pub fn in_steps_of(step: usize) -> Self {
+        assert!(step.is_power_of_two(), "a step of {step} bytes is no power of two");
+        Self {
+            within_beat: number((D / 8 - 1) & !(step - 1)),
+            is_used: constants(|stage| 8 << stage < D && 1 << stage >= step),
+            ..Self::default()
+        }
     }
 }
 

@@ -11,34 +11,37 @@ use super::settle::{Plan, Settle};
 use super::transport::{Transport, TransportLayer};
 use crate::head::Head;
 use crate::prim::reg::Reg;
-use crate::stream::StreamSink;
+
+/// Windows that are under way at most.
+pub const STEPS: usize = 4;
 
 /// Decodes windows.
 ///
 /// ```text
-///   sink ─ LinkLayer ─▮─ NetworkLayer ─▮─ TransportLayer, OpcodeTable ─▮─ Settle, Fields ─▮─ head, plan
+///   window ─ LinkLayer ─▮─ NetworkLayer ─▮─ TransportLayer, OpcodeTable ─▮─ Settle, Fields ─▮─ head, plan
 /// ```
 ///
-/// - **Ports** `sink`: windows; `head`, `plan`: one pair per window, in order, under one `valid` and `ready`.
+/// - **Ports** `some`, `window`: a window; `valid`, `head`, `plan`: one pair per window, in order.
 /// - **Latency** 4 cycles. **Rate** 1 window per cycle.
-/// - **Backpressure** stalls all steps at once; `sink.ready` follows `ready` combinationally.
+/// - **Backpressure** none: a signal that stops all steps would have thousands of registers to drive. Whoever gives a window
+///   has room for its head and plan, and for [`STEPS`] before it.
 /// - **Reset** forgets the windows inside.
 #[derive(LogicBlock, Default)]
 pub struct Decode {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    pub sink: StreamSink<Window>,
+    pub some: Signal<In, Bit>,
+    pub window: Signal<In, Window>,
     pub head: Signal<Out, Head>,
     pub plan: Signal<Out, Plan>,
     pub valid: Signal<Out, Bit>,
-    pub ready: Signal<In, Bit>,
     link_layer: LinkLayer,
     network_layer: NetworkLayer,
     transport_layer: TransportLayer,
     table: OpcodeTable,
     settle: Settle,
     fields: Fields,
-    full: [Reg<Bit>; 4],
+    full: [Reg<Bit>; STEPS],
     packet: Reg<Bits<704>>,
     datagram: Reg<Bits<384>>,
     extended: Reg<Bits<224>>,
@@ -48,7 +51,6 @@ pub struct Decode {
     carries: Reg<Carries>,
     settled_head: Reg<Head>,
     settled_plan: Reg<Plan>,
-    go: Signal<Local, Bit>,
     op: Signal<Local, Bits<8>>,
 }
 
@@ -56,20 +58,17 @@ impl Logic for Decode {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, packet, datagram, extended, transport, carries, settled_head, settled_plan);
-        for i in 0..4 {
+        for i in 0..STEPS {
             self.full[i].clock.next = self.clock.val();
-            self.full[i].d.next = self.full[i].q.val();
         }
         for i in 0..3 {
             self.link[i].clock.next = self.clock.val();
-            self.link[i].d.next = self.link[i].q.val();
         }
         for i in 0..2 {
             self.network[i].clock.next = self.clock.val();
-            self.network[i].d.next = self.network[i].q.val();
         }
 
-        self.link_layer.window.next = self.sink.payload.val();
+        self.link_layer.window.next = self.window.val();
         self.network_layer.link.next = self.link[0].q.val();
         self.network_layer.packet.next = self.packet.q.val();
         self.transport_layer.link.next = self.link[1].q.val();
@@ -88,31 +87,27 @@ impl Logic for Decode {
         self.fields.extended.next = self.extended.q.val();
         self.fields.plan.next = self.settle.plan.val();
 
-        self.go.next = self.ready.val() | !self.full[3].q.val();
-        if self.go.val() {
-            self.full[0].d.next = self.sink.valid.val();
-            for i in 1..4 {
-                self.full[i].d.next = self.full[i - 1].q.val();
-            }
-            self.link[0].d.next = self.link_layer.link.val();
-            self.packet.d.next = self.link_layer.packet.val();
-            self.link[1].d.next = self.link[0].q.val();
-            self.network[0].d.next = self.network_layer.network.val();
-            self.datagram.d.next = self.network_layer.datagram.val();
-            self.link[2].d.next = self.link[1].q.val();
-            self.network[1].d.next = self.network[0].q.val();
-            self.transport.d.next = self.transport_layer.transport.val();
-            self.extended.d.next = self.transport_layer.extended.val();
-            self.carries.d.next = self.table.carries.val();
-            self.settled_head.d.next = self.fields.head.val();
-            self.settled_plan.d.next = self.settle.plan.val();
+        self.full[0].d.next = self.some.val();
+        for i in 1..STEPS {
+            self.full[i].d.next = self.full[i - 1].q.val();
         }
-        self.sink.ready.next = self.go.val();
+        self.link[0].d.next = self.link_layer.link.val();
+        self.packet.d.next = self.link_layer.packet.val();
+        self.link[1].d.next = self.link[0].q.val();
+        self.network[0].d.next = self.network_layer.network.val();
+        self.datagram.d.next = self.network_layer.datagram.val();
+        self.link[2].d.next = self.link[1].q.val();
+        self.network[1].d.next = self.network[0].q.val();
+        self.transport.d.next = self.transport_layer.transport.val();
+        self.extended.d.next = self.transport_layer.extended.val();
+        self.carries.d.next = self.table.carries.val();
+        self.settled_head.d.next = self.fields.head.val();
+        self.settled_plan.d.next = self.settle.plan.val();
         self.valid.next = self.full[3].q.val();
         self.head.next = self.settled_head.q.val();
         self.plan.next = self.settled_plan.q.val();
         if self.reset.val() {
-            for i in 0..4 {
+            for i in 0..STEPS {
                 self.full[i].d.next = false;
             }
         }

@@ -12,7 +12,7 @@ fn cases() -> Vec<Case> {
             clock,
             [sink.payload, sink.valid, source.ready]
         ),
-        differential!("decode", decode::Decode::default, clock, [sink.payload, sink.valid, ready]),
+        differential!("decode", decode::Decode::default, clock, [window, some]),
         differential!(
             "icrc",
             icrc::Icrc::<64>::default,

@@ -36,21 +36,27 @@ pub mod transport;
 
 use rust_hdl::prelude::*;
 
-use self::decode::Decode;
+use self::decode::{Decode, STEPS};
 use self::gate::Gate;
 use self::gather::Gather;
 use self::icrc::Icrc;
 use self::merge::Merge;
 use self::raw::Raw;
 use self::settle::Plan;
+use crate::constant::number;
 use crate::head::Head;
 use crate::prim::fifo::Fifo;
 use crate::prim::fork::Fork;
 use crate::prim::packet_fifo::PacketFifo;
+use crate::prim::reg::Reg;
 use crate::prim::skid::Skid;
 use crate::prim::strip::Strip;
 use crate::stream::{Beat, StreamSink, StreamSource};
 
+/// log2 of the heads and plans that wait: for the CRC, at a frame a cycle, and to be told that there is no room.
+const WAITING_LOG: usize = 5;
+/// Windows that have moved, or do, and whose heads are not among those known to wait: in the steps, one that joins them, one that moves.
+const UNDER_WAY: usize = STEPS + 2;
 /// Two payloads of the largest path MTU, in the narrowest beats.
 const STORE_LOG: usize = 10;
 
@@ -84,8 +90,9 @@ block! {
         decode: Decode,
         /// Long enough for the beats that arrive while the first of them are gathered and decoded.
         beats: Fifo<Beat<D>, 5>,
-        heads: Fifo<Head, 4>,
-        plans: Fifo<Plan, 4>,
+        heads: Fifo<Head, WAITING_LOG>,
+        plans: Fifo<Plan, WAITING_LOG>,
+        has_room: Reg<Bit>,
         planned: Fork<Beat<D>>,
         icrc: Icrc<D>,
         strip: Strip<D>,
@@ -98,6 +105,7 @@ block! {
         merge: Merge<D>,
         plan: Signal<Local, Plan>,
         ends: Signal<Local, Bit>,
+        room: Constant<Bits<16>> = number((1 << WAITING_LOG) - UNDER_WAY),
     }
 }
 
@@ -106,6 +114,7 @@ impl<const D: usize> Logic for RxFront<D> {
     fn update(&mut self) {
         clock!(self, clock, skid, arrival, gather, decode, beats, heads, plans, planned);
         clock!(self, clock, icrc, strip, body, gate, accepted, store, raw, merge);
+        dff_setup!(self, clock, has_room);
         self.skid.reset.next = self.reset.val();
         self.arrival.reset.next = self.reset.val();
         self.gather.reset.next = self.reset.val();
@@ -127,14 +136,16 @@ impl<const D: usize> Logic for RxFront<D> {
         StreamSource::<Beat<D>>::join(&mut self.skid.source, &mut self.arrival.sink);
         StreamSource::<Beat<D>>::join(&mut self.arrival.left, &mut self.gather.sink);
         StreamSource::<Beat<D>>::join(&mut self.arrival.right, &mut self.beats.sink);
-        StreamSource::<gather::Window>::join(&mut self.gather.source, &mut self.decode.sink);
 
-        // Head and plan enter their FIFOs together; a FIFO stays ready until it is given something.
+        // A plan leaves before its head, so there is room for it where there is room for that.
+        self.has_room.d.next = self.heads.level.val() <= self.room.val();
+        self.gather.source.ready.next = self.has_room.q.val();
+        self.decode.some.next = self.gather.source.valid.val() & self.has_room.q.val();
+        self.decode.window.next = self.gather.source.payload.val();
         self.heads.sink.payload.next = self.decode.head.val();
         self.plans.sink.payload.next = self.decode.plan.val();
-        self.heads.sink.valid.next = self.decode.valid.val() & self.plans.sink.ready.val();
-        self.plans.sink.valid.next = self.decode.valid.val() & self.heads.sink.ready.val();
-        self.decode.ready.next = self.heads.sink.ready.val() & self.plans.sink.ready.val();
+        self.heads.sink.valid.next = self.decode.valid.val();
+        self.plans.sink.valid.next = self.decode.valid.val();
 
         // Beats move on under their plan, which leaves with the last of them.
         self.plan.next = self.plans.source.payload.val();
@@ -172,6 +183,9 @@ impl<const D: usize> Logic for RxFront<D> {
         StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.merge.payload);
         for i in 0..16 {
             self.counts[i].next = self.gate.counts[i].val();
+        }
+        if self.reset.val() {
+            self.has_room.d.next = false;
         }
     }
 }

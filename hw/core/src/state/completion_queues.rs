@@ -7,6 +7,7 @@ pub mod complete;
 pub mod consume;
 pub mod decide;
 pub mod deliver;
+pub mod examine;
 pub mod look;
 #[cfg(test)]
 mod model;
@@ -104,8 +105,8 @@ block! {
         choose: Choose,
         patrol: Patrol<CQS>,
         table: Table<CQS>,
-        look: Look,
-        decide: Decide<PAGES>,
+        look: Look<PAGES>,
+        decide: Decide,
         deliver: Deliver,
         answer: Answer,
         /// The row is being read.
@@ -116,8 +117,6 @@ block! {
         offers: Signal<Local, Bits<4>>,
         is_visit: Signal<Local, Bit>,
         goes: Signal<Local, Bit>,
-        completes: Signal<Local, Bit>,
-        consumes: Signal<Local, Bit>,
         commands: Signal<Local, Bit>,
         checks: Signal<Local, Bit>,
     }
@@ -157,7 +156,7 @@ impl<const CQS: usize, const PAGES: usize> Logic for CompletionQueues<CQS, PAGES
         self.choose.object.next = self.command.payload.val().object;
         self.choose.head.next = bit_cast::<24, CQS>(self.patrol.head.val());
         self.looks.d.next = self.choose.begins.val();
-        self.is_visit.next = self.choose.choice.val().get_bit(3);
+        self.is_visit.next = self.choose.kind.val().get_bit(3);
         self.table.number.next = self.choose.number.val();
         self.table.read.next = self.is_idle.val();
 
@@ -166,12 +165,10 @@ impl<const CQS: usize, const PAGES: usize> Logic for CompletionQueues<CQS, PAGES
         self.look.read_row.next = self.table.row.val();
         self.look.is_beyond.next = self.table.beyond.val();
         self.look.doorbell.next = self.doorbell.payload.val();
-        if self.looks.q.val() {
-            self.acts.d.next = true;
-        }
+        self.look.command.next = self.command.payload.val();
 
         // Act, when there is room for whatever may come of it.
-        self.patrol.begins.next = self.choose.begins.val() & self.is_visit.val();
+        self.patrol.begins.next = self.choose.begins.val() & self.choose.choice.val().get_bit(3);
         self.patrol.is_known.next = self.acts.q.val() & self.is_visit.val();
         self.patrol.since.next = self.look.row.val().since;
         self.patrol.period.next = self.look.row.val().period;
@@ -179,31 +176,30 @@ impl<const CQS: usize, const PAGES: usize> Logic for CompletionQueues<CQS, PAGES
         self.goes.next = self.acts.q.val()
             & self.deliver.room.val()
             & (!self.is_visit.val() | self.patrol.is_reckoned.val());
-        if self.goes.val() {
-            self.acts.d.next = false;
-        }
-        self.completes.next = self.goes.val() & self.choose.choice.val().get_bit(0);
-        self.consumes.next = self.goes.val() & self.choose.choice.val().get_bit(1);
-        self.commands.next = self.goes.val() & self.choose.choice.val().get_bit(2);
+        self.acts.d.next = self.looks.q.val() | (self.acts.q.val() & !self.goes.val());
+        self.commands.next = self.goes.val() & self.choose.kind.val().get_bit(2);
         self.checks.next = self.goes.val() & self.is_visit.val();
-        self.done.ready.next = self.completes.val();
-        self.doorbell.ready.next = self.consumes.val();
+        self.done.ready.next = self.goes.val() & self.choose.kind.val().get_bit(0);
+        self.doorbell.ready.next = self.goes.val() & self.choose.kind.val().get_bit(1);
         self.command.ready.next = self.commands.val();
-        self.decide.completes.next = self.completes.val();
-        self.decide.consumes.next = self.consumes.val();
-        self.decide.commands.next = self.commands.val();
-        self.decide.visits.next = self.checks.val();
+        self.decide.completes.next = self.choose.kind.val().get_bit(0);
+        self.decide.consumes.next = self.choose.kind.val().get_bit(1);
+        self.decide.commands.next = self.choose.kind.val().get_bit(2);
+        self.decide.visits.next = self.is_visit.val();
+        self.decide.goes.next = self.goes.val();
         self.decide.done.next = self.done.payload.val();
         self.decide.doorbell.next = self.doorbell.payload.val();
         self.decide.command.next = self.command.payload.val();
         self.decide.row.next = self.look.row.val();
         self.decide.known.next = self.look.known.val();
+        self.decide.sense.next = self.look.sense.val();
         self.decide.is_late.next = self.patrol.is_late.val();
         self.decide.now.next = self.time.val();
         self.table.write.next = self.decide.changes.val();
+        self.table.write_number.next = bit_cast::<CQS, 32>(self.choose.queue.val());
         self.table.write_row.next = self.decide.after.val();
         self.patrol.joins.next = self.decide.joins.val();
-        self.patrol.number.next = bit_cast::<CQS, 32>(self.choose.number.val());
+        self.patrol.number.next = bit_cast::<CQS, 32>(self.choose.queue.val());
         self.patrol.ends.next = self.checks.val();
         self.visits.next = self.checks.val();
         self.wrong_page.next = self.decide.wrong_page.val();
@@ -216,7 +212,7 @@ impl<const CQS: usize, const PAGES: usize> Logic for CompletionQueues<CQS, PAGES
         self.deliver.qpn.next = self.done.payload.val().qpn;
         self.deliver.fires.next = self.decide.fires.val();
         self.deliver.overflows.next = self.decide.overflows.val();
-        self.deliver.cq.next = bit_cast::<24, 32>(self.choose.number.val());
+        self.deliver.cq.next = bit_cast::<24, 32>(self.choose.queue.val());
         StreamSource::<EntryWrite>::link(&mut self.entry, &mut self.deliver.entry);
         StreamSource::<EventRecord>::link(&mut self.event, &mut self.deliver.event);
         StreamSource::<QpError>::link(&mut self.error, &mut self.deliver.error);

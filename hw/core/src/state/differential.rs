@@ -11,7 +11,19 @@ fn cache<const MRS: usize, const SETS: usize>(name: &str) -> Case {
         name,
         tlb::Tlb::<MRS, SETS>::default,
         clock,
-        [reset, read_enable, region, line, fill, fill_region, fill_line, fill_data, forget, forget_region]
+        [
+            reset,
+            read_enable,
+            region,
+            line,
+            at,
+            fill,
+            fill_region,
+            fill_line,
+            fill_data,
+            forget,
+            forget_region
+        ]
     )
 }
 
@@ -40,6 +52,9 @@ fn parts() -> Vec<Case> {
                 region,
                 line,
                 list,
+                moves,
+                next_region,
+                next_line,
                 look,
                 gone,
                 gone_walk,
@@ -149,7 +164,7 @@ fn owners_parts() -> Vec<Case> {
             "failures",
             queue_pairs::failures::Failures::<3>::default,
             clock,
-            [error.payload, error.valid, event.ready, change.ready, open, body]
+            [error.payload, error.valid, event.ready, change.ready, open, body, beyond]
         ),
         differential!("heard", heard::Heard::<3>::default, clock, [begins, offered, mixed]),
         differential!("region_creation", regions::creation::Creation::default, clock, [body]),

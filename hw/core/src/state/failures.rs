@@ -26,11 +26,14 @@ block! {
     /// A row for each of `2^QPS` queue pairs: what was on its way behind a failure must not happen. The copy engine and the one
     /// that places what packets bring have such a table each.
     ///
-    /// - **Ports** `look`: the queue pair asked about; `found`: its row; `mark`: from now on that is `marked`, only
-    ///   while `open` is high; `change`: a queue pair that begins anew has not failed.
-    /// - **Latency** 0 cycles from `look` to `found`, 1 from `mark` and `change`.
-    /// - **Backpressure** `change` is always taken; `open` is low meanwhile.
-    /// - **Reset** clears all rows, one a cycle; `open` and `ready` are low meanwhile.
+    /// Rows are written from a register: to find a row, judge by it and write it would be too long for one cycle.
+    ///
+    /// - **Ports** `look`: the queue pair asked about; `found`: its row, true while `open` is high, and so it was in the cycle
+    ///   before; `mark`: from now on that is `marked`, only while `open` is high; `change`: a queue pair that begins anew
+    ///   has not failed.
+    /// - **Latency** 0 cycles from `look` to `found`, 2 from `mark` and `change`.
+    /// - **Backpressure** `change` is always taken; `open` is low meanwhile, and for two cycles behind it or a `mark`.
+    /// - **Reset** clears all rows, one a cycle; `ready` is low meanwhile, `open` for a cycle more.
     /// - **Limits** numbers beyond `2^QPS` share the rows of those below.
     pub struct Failures<const QPS: usize> {
         pub clock: Signal<In, Clock>,
@@ -45,6 +48,12 @@ block! {
         rows: LutRam<Failure, QPS>,
         scrubbing: Reg<Bit>,
         row: Reg<Bits<QPS>>,
+        /// A row is to be written, which, and with what.
+        is_writing: Reg<Bit>,
+        write_at: Reg<Bits<QPS>>,
+        write_data: Reg<Failure>,
+        /// One was in the cycle before.
+        has_written: Reg<Bit>,
         clears: Signal<Local, Bit>,
         last: Constant<Bits<QPS>> = Constant::new(Bits::mask()),
     }
@@ -54,22 +63,28 @@ impl<const QPS: usize> Logic for Failures<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, rows);
-        dff_setup!(self, clock, scrubbing, row);
+        dff_setup!(self, clock, scrubbing, row, is_writing, write_at, write_data, has_written);
         self.change.ready.next = true;
         self.clears.next = self.change.valid.val() & self.change.payload.val().resets;
         self.ready.next = !self.scrubbing.q.val();
-        self.open.next = !self.scrubbing.q.val() & !self.clears.val();
+        self.open.next = !self.scrubbing.q.val()
+            & !self.clears.val()
+            & !self.is_writing.q.val()
+            & !self.has_written.q.val();
         self.rows.read_address.next = bit_cast::<QPS, 24>(self.look.val());
         self.found.next = self.rows.read_data.val();
 
-        self.rows.write_enable.next = self.mark.val();
-        self.rows.write_address.next = bit_cast::<QPS, 24>(self.look.val());
-        self.rows.write_data.next = self.marked.val();
+        self.is_writing.d.next = self.mark.val() | self.clears.val();
+        self.has_written.d.next = self.is_writing.q.val() | self.scrubbing.q.val();
+        self.write_at.d.next = bit_cast::<QPS, 24>(self.look.val());
+        self.write_data.d.next = self.marked.val();
         if self.clears.val() {
-            self.rows.write_enable.next = true;
-            self.rows.write_address.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);
-            self.rows.write_data.next.failed = false;
+            self.write_at.d.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);
+            self.write_data.d.next.failed = false;
         }
+        self.rows.write_enable.next = self.is_writing.q.val();
+        self.rows.write_address.next = self.write_at.q.val();
+        self.rows.write_data.next = self.write_data.q.val();
         // A change meanwhile finds nothing to clear: no mark is made before the scrub is over.
         if self.scrubbing.q.val() {
             self.rows.write_enable.next = true;
@@ -81,6 +96,7 @@ impl<const QPS: usize> Logic for Failures<QPS> {
         if self.reset.val() {
             self.scrubbing.d.next = true;
             self.row.d.next = 0.into();
+            self.is_writing.d.next = false;
         }
     }
 }

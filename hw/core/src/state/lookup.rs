@@ -4,7 +4,7 @@ use rust_hdl::prelude::*;
 
 use super::access::{Access, XlatRequest};
 use super::memory_keys::{MemoryKeys, RegionRow};
-use super::pages::{Entry, LINE_BITS, PAGE_BITS, Pages};
+use super::pages::{LINE_BITS, PAGE_BITS, Pages};
 use super::tlb::Tlb;
 use crate::prim::reg::Reg;
 use crate::record;
@@ -40,17 +40,20 @@ record! {
 block! {
     /// Looks requests up, one a cycle.
     ///
+    /// Whether all stages move is known late, too late for whoever asks: who comes in the first cycle of a stop has a place to wait.
+    ///
     /// ```text
     ///   request ─▮ region table ─▮ check, place ─▮ cut, TLB ─▮ compare ─▮ piece
     /// ```
     ///
     /// - **Ports** `request`, `colour`: as they enter; `enters`: one does; `room`: a bit for each client that may enter;
     ///   `open`: any may. `valid`, `piece`: one or two for each request, `rest` zero on the last; `hit`, `entry`:
-    ///   whether its page-list entry is here, and that entry; `go`: the piece is taken. The other ports are those of the
+    ///   whether its page-list entry is here, and that entry; `go`: the piece is taken; `moves`, `follower`: one follows in its place, if there is one.
+    ///   The other ports are those of the
     ///   table and the TLB.
     /// - **Latency** 4 cycles. **Rate** 1 piece per cycle.
-    /// - **Backpressure** stalls the pipeline, which holds up to six pieces; `request.ready` follows `go`, `room`, `open` and
-    ///   `request.payload` combinationally.
+    /// - **Backpressure** stalls the pipeline, which holds up to eight pieces: six, and those of one request that came when it had just
+    ///   stopped. `request.ready` follows `room`, `open` and `request.payload` combinationally, and `go` a cycle late.
     /// - **Reset** forgets what is inside, and starts clearing the TLB.
     pub struct Lookup<const MRS: usize, const SETS: usize> {
         pub clock: Signal<In, Clock>,
@@ -65,6 +68,8 @@ block! {
         pub hit: Signal<Out, Bit>,
         pub entry: Signal<Out, Bits<64>>,
         pub go: Signal<In, Bit>,
+        pub moves: Signal<Out, Bit>,
+        pub follower: Signal<Out, Piece<MRS>>,
         pub write: Signal<In, Bit>,
         pub write_index: Signal<In, Bits<MRS>>,
         pub write_row: Signal<In, RegionRow>,
@@ -79,7 +84,9 @@ block! {
         access: Access,
         pages: Pages,
         tlb: Tlb<MRS, SETS>,
-        sector: Entry,
+        spare: Reg<XlatRequest>,
+        spare_valid: Reg<Bit>,
+        spare_colour: Reg<Bit>,
         asked: Reg<XlatRequest>,
         asked_valid: Reg<Bit>,
         asked_colour: Reg<Bit>,
@@ -97,7 +104,11 @@ block! {
         to_sought: Signal<Local, Bit>,
         to_judged: Signal<Local, Bit>,
         to_asked: Signal<Local, Bit>,
+        due: Signal<Local, XlatRequest>,
+        due_valid: Signal<Local, Bit>,
+        due_colour: Signal<Local, Bit>,
         accepts: Signal<Local, Bit>,
+        comes: Signal<Local, Bit>,
         is_good: Signal<Local, Bit>,
         translates: Signal<Local, Bit>,
         cut: Signal<Local, Piece<MRS>>,
@@ -108,8 +119,10 @@ block! {
 
 impl<const MRS: usize, const SETS: usize> Logic for Lookup<MRS, SETS> {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "five stages, one line a field of what moves on")]
     fn update(&mut self) {
         clock!(self, clock, keys, tlb);
+        dff_setup!(self, clock, spare, spare_valid, spare_colour);
         dff_setup!(self, clock, asked, asked_valid, asked_colour, judged, judged_valid, is_second);
         dff_setup!(self, clock, sought, sought_valid, found, found_valid, found_hit, found_entry);
         self.keys.write_enable.next = self.write.val();
@@ -132,16 +145,29 @@ impl<const MRS: usize, const SETS: usize> Logic for Lookup<MRS, SETS> {
         self.to_asked.next = !self.asked_valid.q.val() | self.to_judged.val();
 
         self.accepts.next = self.open.val()
-            & self.to_asked.val()
+            & !self.spare_valid.q.val()
             & self.room.val().get_bit(self.request.payload.val().client.index());
+        self.comes.next = self.accepts.val() & self.request.valid.val();
         self.request.ready.next = self.accepts.val();
-        self.enters.next = self.accepts.val() & self.request.valid.val();
-        self.keys.read_enable.next = self.accepts.val() & self.request.valid.val();
-        self.keys.index.next = bit_cast::<24, 32>(self.request.payload.val().key >> 8);
+        self.enters.next = self.comes.val();
+        if !self.spare_valid.q.val() {
+            self.spare.d.next = self.request.payload.val();
+            self.spare_colour.d.next = self.colour.val();
+        }
+        self.due_valid.next = self.comes.val() | self.spare_valid.q.val();
+        self.spare_valid.d.next = self.due_valid.val() & !self.to_asked.val();
+        self.due.next = self.request.payload.val();
+        self.due_colour.next = self.colour.val();
+        if self.spare_valid.q.val() {
+            self.due.next = self.spare.q.val();
+            self.due_colour.next = self.spare_colour.q.val();
+        }
+        self.keys.read_enable.next = self.to_asked.val();
+        self.keys.index.next = bit_cast::<24, 32>(self.due.val().key >> 8);
         if self.to_asked.val() {
-            self.asked.d.next = self.request.payload.val();
-            self.asked_colour.d.next = self.colour.val();
-            self.asked_valid.d.next = self.accepts.val() & self.request.valid.val();
+            self.asked.d.next = self.due.val();
+            self.asked_colour.d.next = self.due_colour.val();
+            self.asked_valid.d.next = self.due_valid.val();
         }
 
         // A refused request asks for no page, and neither does an empty one, which may lie behind the last page.
@@ -194,19 +220,21 @@ impl<const MRS: usize, const SETS: usize> Logic for Lookup<MRS, SETS> {
             self.sought.d.next = self.cut.val();
         }
 
-        self.sector.line.next = self.tlb.data.val();
-        self.sector.at.next = bit_cast::<3, 37>(self.sought.q.val().page);
+        self.tlb.at.next = bit_cast::<3, 37>(self.sought.q.val().page);
         if self.to_found.val() {
             self.found_valid.d.next = self.sought_valid.q.val();
             self.found.d.next = self.sought.q.val();
             self.found_hit.d.next = self.tlb.hit.val();
-            self.found_entry.d.next = self.sector.entry.val();
+            self.found_entry.d.next = self.tlb.entry.val();
         }
+        self.moves.next = self.to_found.val();
+        self.follower.next = self.sought.q.val();
         self.valid.next = self.found_valid.q.val();
         self.piece.next = self.found.q.val();
         self.hit.next = self.found_hit.q.val();
         self.entry.next = self.found_entry.q.val();
         if self.reset.val() {
+            self.spare_valid.d.next = false;
             self.asked_valid.d.next = false;
             self.judged_valid.d.next = false;
             self.is_second.d.next = false;

@@ -56,7 +56,9 @@ block! {
     ///   lists, answered in any order. `row`, `invalidate`, `done`: as [`Maintain`]; no answer after `done` stems from the
     ///   row that ended. `hits`, `misses`: pieces found in the TLB or not; `walks`: lines read. Two misses share a walk if
     ///   they meet. `busy`: something is inside.
-    /// - **Latency** 6 cycles for a hit, a direct region, or a refusal. **Rate** 1 answer per cycle.
+    /// - **Latency** 6 cycles for a hit, a direct region, or a refusal; one more while answers from walks leave without a gap
+    ///   before it. For a miss 5 cycles to `line_request`, and 4 from `line`. **Rate** 1 answer per cycle,
+    ///   and a cycle without one before the first that waited for a walk.
     /// - **Backpressure** a client with 24 answers waiting is refused, and with it the stream `request`; so is any while
     ///   eight walks are under way and a ninth is needed. Otherwise misses hold up their own client alone.
     ///   `request.ready` follows `request.payload` combinationally; no other path from port to port.
@@ -113,6 +115,9 @@ impl<const MRS: usize, const SETS: usize> Logic for Mmu<MRS, SETS> {
         self.walker.ask.next = self.lookup.valid.val() & self.is_missing.val();
         self.walker.region.next = self.lookup.piece.val().region;
         self.walker.line.next = bit_cast::<34, 37>(self.lookup.piece.val().page >> 3);
+        self.walker.moves.next = self.lookup.moves.val();
+        self.walker.next_region.next = self.lookup.follower.val().region;
+        self.walker.next_line.next = bit_cast::<34, 37>(self.lookup.follower.val().page >> 3);
         self.walker.list.next = self.lookup.piece.val().list;
         self.goes.next = self.lookup.valid.val() & (!self.is_missing.val() | self.walker.granted.val());
         self.lookup.go.next = self.goes.val();

@@ -193,6 +193,7 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         StreamSink::<Bits<24>>::link(&mut self.emptied, &mut self.failures.emptied);
         StreamSource::<EventRecord>::link(&mut self.event, &mut self.failures.event);
         self.failures.body.next = self.tables.body.val();
+        self.failures.beyond.next = self.tables.beyond.val();
 
         self.looks.next = (self.step.q.val() == Step::Look) & !self.failures.looks.val();
         self.tables.read.next = self.looks.val() | self.failures.read.val();

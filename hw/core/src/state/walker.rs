@@ -35,13 +35,25 @@ record! {
     }
 }
 
+record! {
+    /// Whose line a walk is for.
+    pub struct Goal<const MRS: usize> {
+        /// The region.
+        pub region: Bits<MRS>,
+        /// The line of its page list.
+        pub line: Bits<LINE_BITS>,
+    }
+}
+
 block! {
     /// Fetches lines for lookups that missed, each line once however many wait for it.
     ///
     /// A walk keeps its line until the last lookup that waits for it has gone, so nobody asks the TLB twice.
     ///
     /// - **Ports** `ask`, `region`, `line`, `list`: a lookup missed, and joins the walk named by `walk` in each cycle in
-    ///   which `granted` is high too. `arrived`, `failed`: a bit for each walk: its line is there, it could not be read.
+    ///   which `granted` is high too. `moves`, `next_region`, `next_line`: the lookup behind it takes its place, and is
+    ///   compared with the walks already, so that `granted` follows no port: each lookup comes this way before it may ask.
+    ///   `arrived`, `failed`: a bit for each walk: its line is there, it could not be read.
     ///   `look`: `data` shows the line of that walk. `gone`, `gone_walk`: a lookup that had joined goes.
     ///   `line_request`, `answer`: to host memory, answered in any order. `fill*`: the line that has come, for the TLB.
     ///   `starts`: a walk begins.
@@ -57,6 +69,9 @@ block! {
         pub region: Signal<In, Bits<MRS>>,
         pub line: Signal<In, Bits<LINE_BITS>>,
         pub list: Signal<In, Bits<58>>,
+        pub moves: Signal<In, Bit>,
+        pub next_region: Signal<In, Bits<MRS>>,
+        pub next_line: Signal<In, Bits<LINE_BITS>>,
         pub granted: Signal<Out, Bit>,
         pub walk: Signal<Out, Bits<3>>,
         pub arrived: Signal<Out, Bits<WALKS>>,
@@ -77,10 +92,17 @@ block! {
         has_failed: Reg<Bits<WALKS>>,
         regions: [Reg<Bits<MRS>>; WALKS],
         lines: [Reg<Bits<LINE_BITS>>; WALKS],
+        /// `regions` and `lines` once more, for the line that comes: a memory finds them at once.
+        goals: LutRam<Goal<MRS>, 3>,
         waiters: [Reg<Bits<8>>; WALKS],
+        /// The walk for the line of the lookup that may ask, unless it has ended since; and whether there is one.
+        matching: Reg<Bits<WALKS>>,
+        has_match: Reg<Bit>,
         kept: LutRam<Bits<512>, 3>,
         /// As long as there are walks, so always ready.
         requests: Fifo<LineRequest, 3>,
+        is_same: Signal<Local, Bit>,
+        matches: Signal<Local, Bits<WALKS>>,
         known: Signal<Local, Bits<WALKS>>,
         free: Signal<Local, Bits<WALKS>>,
         chosen: Signal<Local, Bits<WALKS>>,
@@ -98,26 +120,19 @@ block! {
 impl<const MRS: usize> Logic for Walker<MRS> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, kept, requests);
-        dff_setup!(self, clock, is_busy, has_arrived, has_failed);
+        clock!(self, clock, goals, kept, requests);
+        dff_setup!(self, clock, is_busy, has_arrived, has_failed, matching, has_match);
         self.requests.reset.next = self.reset.val();
 
         // The walk for this line, or else the first that is free.
-        self.known.next = 0.into();
-        for i in 0..WALKS {
-            self.known.next = self.known.val().replace_bit(
-                i,
-                self.is_busy.q.val().get_bit(i)
-                    & (self.regions[i].q.val() == self.region.val())
-                    & (self.lines[i].q.val() == self.line.val()),
-            );
-        }
+        self.known.next = self.matching.q.val() & self.is_busy.q.val();
         self.free.next = !self.is_busy.q.val();
         self.chosen.next = self.free.val() & (!self.free.val() + 1);
         if self.known.val().any() {
             self.chosen.next = self.known.val();
         }
-        self.granted.next = self.chosen.val().any();
+        // A walk that matched and has ended is free itself.
+        self.granted.next = self.has_match.q.val() | self.free.val().any();
         self.begins.next = self.ask.val() & !self.known.val().any() & self.free.val().any();
         self.starts.next = self.begins.val();
         self.number.next = 0.into();
@@ -127,6 +142,26 @@ impl<const MRS: usize> Logic for Walker<MRS> {
             }
         }
         self.walk.next = self.number.val();
+
+        // The walk for the next one, perhaps that which begins now; no walk begins between here and its turn.
+        self.is_same.next = self.ask.val()
+            & (self.region.val() == self.next_region.val())
+            & (self.line.val() == self.next_line.val());
+        self.matches.next = 0.into();
+        for i in 0..WALKS {
+            self.matches.next = self.matches.val().replace_bit(
+                i,
+                (self.is_same.val() & self.chosen.val().get_bit(i))
+                    | (self.is_busy.q.val().get_bit(i)
+                        & (self.regions[i].q.val() == self.next_region.val())
+                        & (self.lines[i].q.val() == self.next_line.val())),
+            );
+        }
+        if self.moves.val() {
+            self.matching.d.next = self.matches.val();
+            self.has_match.d.next = self.matches.val().any();
+        }
+
         self.requests.sink.valid.next = self.begins.val();
         self.requests.sink.payload.next.id = self.number.val();
         self.requests.sink.payload.next.addr =
@@ -142,8 +177,13 @@ impl<const MRS: usize> Logic for Walker<MRS> {
         self.data.next = self.kept.read_data.val();
         self.fill.next = self.answer.valid.val() & !self.answer.payload.val().err;
         self.fill_data.next = self.answer.payload.val().data;
-        self.fill_region.next = self.regions[0].q.val();
-        self.fill_line.next = self.lines[0].q.val();
+        self.goals.write_enable.next = self.begins.val();
+        self.goals.write_address.next = self.number.val();
+        self.goals.write_data.next.region = self.region.val();
+        self.goals.write_data.next.line = self.line.val();
+        self.goals.read_address.next = self.answer.payload.val().id;
+        self.fill_region.next = self.goals.read_data.val().region;
+        self.fill_line.next = self.goals.read_data.val().line;
 
         self.busy.next = self.is_busy.q.val();
         self.there.next = self.has_arrived.q.val();
@@ -157,13 +197,9 @@ impl<const MRS: usize> Logic for Walker<MRS> {
             self.waiters[i].d.next = self.waiters[i].q.val();
             self.joins[i].next = self.ask.val() & self.chosen.val().get_bit(i);
             self.leaves[i].next = self.gone.val() & (self.gone_walk.val().index() == i);
-            if self.answer.payload.val().id.index() == i {
-                self.fill_region.next = self.regions[i].q.val();
-                self.fill_line.next = self.lines[i].q.val();
-                if self.answer.valid.val() {
-                    self.there.next = self.there.val().replace_bit(i, true);
-                    self.bad.next = self.bad.val().replace_bit(i, self.answer.payload.val().err);
-                }
+            if self.answer.valid.val() & (self.answer.payload.val().id.index() == i) {
+                self.there.next = self.there.val().replace_bit(i, true);
+                self.bad.next = self.bad.val().replace_bit(i, self.answer.payload.val().err);
             }
             if self.joins[i].val() & !self.leaves[i].val() {
                 self.waiters[i].d.next = self.waiters[i].q.val() + 1;

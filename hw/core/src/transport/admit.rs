@@ -15,6 +15,7 @@ pub mod model;
 pub mod nudges;
 pub mod onward;
 pub mod pace;
+pub mod patience;
 pub mod remain;
 #[cfg(test)]
 mod rig;
@@ -78,7 +79,8 @@ block! {
     /// - **Latency** 4 cycles from a work to its message or local work, and to their first unit, 3 to its `key`; 2 from a rewind to its
     ///   progress. **Rate** a work or the end of a job takes 2 cycles, or one for each of its units if there are more. It takes 3 when it goes
     ///   to the mover or to a key; and when the next is of the same queue pair, and it leaves the cursor on a message that was begun before, or leaves
-    ///   one message alone unanswered. A rewind or change takes 2, when the works under way are over, which takes 4 at most.
+    ///   one message alone unanswered, or 32. A request that finds 32 unanswered waits up to 64 cycles for an answer, and with it all behind
+    ///   it, unless a rewind or change waits. A rewind or change takes 2, when the works under way are over, which takes 4 at most.
     /// - **Backpressure** a work begins only when every output has room, so neither rewind nor change waits for them: a
     ///   rewind waits for works under way and for `progress`, and no work begins before it. Work on a key without room at `key` goes not, and its job comes again; so
     ///   room must stay there until it is taken. No combinational path from port to port, but `out_index` and

@@ -78,7 +78,7 @@ block! {
     ///   that of requests or that of answers; all others are `Flushed`. They retire as ever, and events are told.
     /// - **Latency** from an errand to `xlat` 2 cycles, to `task` 7 without questions and payload; from the last answer to `write`
     ///   2, to `write_data` 6. **Rate** 1 beat per cycle, without a gap between packets, 1 more for a payload cut within a
-    ///   beat; an errand takes 1 cycle at least, a question 1, a command 1; an error 1 or 2 more, an event behind a
+    ///   beat; an errand takes 1 cycle at least, a question 1, a command 1; an error 1 or 2 more, news of a failure 2, an event behind a
     ///   completion 1. Payload is thrown away at the same rate.
     /// - **Backpressure** `answer` and `change` are always taken; at most 16 questions are unanswered. All others stall: 16
     ///   errands wait to be judged, 16 behind that. No combinational path from port to port.

@@ -10,6 +10,7 @@ pub mod note;
 mod rig;
 pub mod rows;
 pub mod serve;
+pub mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use line::Line;
 use note::Note;
 use rows::{AnswerRow, Rows};
 use serve::{BURST, Serve};
+use sweep::Sweep;
 
 use super::records::{Task, TxFailure, TxStep};
 use crate::constant::number;
@@ -31,7 +33,7 @@ use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 
 /// log2 of the steps that wait to be taken, and of the errors.
-const STEPS_LOG: usize = 3;
+const STEPS_LOG: usize = 4;
 const ERRORS_LOG: usize = 4;
 
 block! {
@@ -40,8 +42,8 @@ block! {
     /// ```text
     ///   task, notice, failure, change ─┐            ┌ Note ──┬─ Rows ── error
     ///                                  ├─ Choose ───┤        │   │
-    ///       ┌─ Line of queue pairs ────┘            └ Serve ─┴───┼── FIFO ─ step
-    ///       │                                           │        └─ Count ─ answered
+    ///       ┌─ Line of queue pairs ────┤            └ Serve ─┴───┼── FIFO ─ step
+    ///       │              Sweep ──────┘                │        └─ Count ─ answered
     ///       └───────────────────────────────────────────┘
     /// ```
     ///
@@ -68,18 +70,20 @@ block! {
     ///   its answer take 2 cycles, and 3 with data of one packet, of one queue pair as of many: an operation sees what those before it did. One queue pair alone sends a READ of one
     ///   packet, or a value, in 3 cycles, and of longer ones 4 packets in 7. A visit or a failure waits a cycle longer right behind an operation of its queue pair
     ///   after which another READ may be at the head. `answered` comes 1 cycle behind its operation.
+    /// - **Fairness** queue pairs are visited in the order in which they stand in line, and behind a visit go to its end. A visit sends, unless the READ at the
+    ///   head waits for its ticket: that passes the turn. So while a queue pair has something to send, no other sends on two visits.
     /// - **Order** the five kinds of operation take turns; so each input moves within 20 cycles, whatever `step` does. What is taken has happened for
     ///   all that is taken later, and for the steps that enter later.
     /// - **Refusals** a NAK other than for a gap is replaced by nothing but a failure; one that says `not ready` is none of them. A queue pair that `stops`, or has a `failure`,
     ///   owes nothing but a NAK from then on, until it `resets`. The first failure gives a NAK, remote operational
     ///   error, and an `error`; those behind it nothing.
-    /// - **Backpressure** 8 steps wait; a visit sends when 4 have room, and otherwise only notes which tickets are done.
-    ///   16 errors wait, and further ones are lost: the NAK tells the peer.
+    /// - **Backpressure** 16 steps wait. A visit begins when no more than 4 do, so there is room for it and for two before it; otherwise the line stands
+    ///   still, and queue pairs are only looked at, one after the other, for which tickets are done. 16 errors wait, and further ones are lost: the NAK tells the peer.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low, and tells each; operations wait.
     /// - **Limits** `QPS` from 1 to 15, `RING` is `QPS + 4`. Queue pairs beyond the table share the rows of those below. The code
     ///   of the path MTU is 1 to 5, and the same in all tasks of a queue pair until it `resets`. The ticket of a READ is at most 32,767 ahead of `done`, those of a queue pair do not fall, and from one visit
-    ///   to the next, which are at most `16 * 2^QPS` cycles apart unless `pause` is high, fewer than 32,768 are
-    ///   done; with `QPS` up to 10 no more could be.
+    ///   or look to the next, which are at most `28 * 2^QPS` cycles apart unless `pause` is high, fewer than 32,768 are
+    ///   done; with `QPS` up to 10 and one a cycle no more could be.
     pub struct Respond<const QPS: usize, const RING: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -106,6 +110,7 @@ block! {
         serve: Serve<QPS>,
         count: Count<QPS>,
         line: Line<QPS>,
+        sweep: Sweep<QPS>,
         steps: Fifo<TxStep, STEPS_LOG>,
         errors: Fifo<QpError, ERRORS_LOG>,
         was_cnp: Reg<Bit>,
@@ -116,8 +121,8 @@ block! {
         gives: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
         changed: Signal<Local, AnswerRow>,
-        /// With no more steps than these a whole visit has room.
-        room: Constant<Bits<16>> = number((1 << STEPS_LOG) - BURST),
+        /// With no more steps than these, a visit that begins has room, and the two that may be under way.
+        room: Constant<Bits<16>> = number((1 << STEPS_LOG) - 3 * BURST),
         general: Constant<Bits<8>> = number(Status::General as u8),
     }
 }
@@ -126,7 +131,7 @@ impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "a line for each port of six blocks")]
     fn update(&mut self) {
-        clock!(self, clock, choose, rows, note, serve, count, line, steps, errors);
+        clock!(self, clock, choose, rows, note, serve, count, line, sweep, steps, errors);
         dff_setup!(self, clock, was_cnp, was_dropped, is_paused, has_room);
         self.choose.reset.next = self.reset.val();
         self.line.reset.next = self.reset.val();
@@ -142,14 +147,22 @@ impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
         self.choose.failure_qpn.next = self.failure.payload.val().qpn;
         self.choose.change.next = self.change.valid.val();
         self.choose.change_qpn.next = self.change.payload.val().qpn;
-        self.choose.line.next = self.line.source.valid.val() & !self.pause.val();
-        self.choose.line_qpn.next = self.line.source.payload.val();
-        self.choose.visits.next = !self.pause.val();
+        // Without room nobody leaves the line, or those who find none would lose their turns to those who come when there is some.
+        self.choose.line.next =
+            self.line.source.valid.val() & (self.has_room.q.val() | self.sweep.due.val()) & !self.pause.val();
+        self.choose.line_qpn.next = self.sweep.number.val();
+        if self.has_room.q.val() {
+            self.choose.line_qpn.next = self.line.source.payload.val();
+        }
+        self.choose.room.next = self.has_room.q.val();
+        self.choose.visits.next = self.has_room.q.val() & !self.line.is_long.val() & !self.pause.val();
         self.task.ready.next = self.choose.takes_task.val();
         self.notice.ready.next = self.choose.takes_notice.val();
         self.failure.ready.next = self.choose.takes_failure.val();
         self.change.ready.next = self.choose.takes_change.val();
-        self.line.source.ready.next = self.choose.takes_line.val();
+        self.line.source.ready.next = self.choose.takes_line.val() & self.has_room.q.val();
+        self.sweep.begins.next = self.choose.takes_line.val();
+        self.sweep.notes.next = !self.has_room.q.val();
         self.visits.next = self.choose.serves.val();
         self.choose.lengthens.next =
             self.choose.fails.val() | (self.visits.val() & self.serve.lengthens.val());
@@ -175,7 +188,7 @@ impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
         self.serve.continues.next = self.choose.continues.val();
         self.serve.done.next = self.done.val();
         self.serve.colour.next = self.colour.val();
-        self.serve.room.next = self.has_room.q.val();
+        self.serve.may_send.next = self.choose.may_send.val();
 
         self.count.row.next = self.rows.row.val();
         self.count.index.next = self.choose.index.val();

@@ -24,8 +24,7 @@ use pieces::Pieces;
 use window::{Reach, Span, Window};
 
 use super::records::{Message, TxStep};
-use crate::host::mover::entries::{Entries, InlineUnit, Range};
-use crate::host::work::Work;
+use crate::host::mover::entries::{Entries, InlineUnit, Outline, Range};
 use crate::prim::fifo::Fifo;
 use crate::stream::{Beat, StreamSink, StreamSource};
 
@@ -100,7 +99,7 @@ impl<const D: usize> Logic for Segment<D> {
 
         StreamSink::<Message>::link(&mut self.message, &mut self.intake.message);
         StreamSink::<Bits<512>>::link(&mut self.units, &mut self.early.sink);
-        StreamSource::<Work>::join(&mut self.intake.order, &mut self.entries.order);
+        StreamSource::<Outline>::join(&mut self.intake.order, &mut self.entries.order);
         StreamSource::<Bits<512>>::join(&mut self.early.source, &mut self.entries.units);
         StreamSource::<Reach>::join(&mut self.intake.reach, &mut self.window.reach);
         StreamSource::<Range>::join(&mut self.entries.ranges, &mut self.window.ranges);

@@ -7,7 +7,7 @@ use rust_hdl::prelude::*;
 
 use crate::host::work::QpChange;
 use crate::prim::block_fifo::BlockFifo;
-use crate::prim::ram::{BlockRam, LutRam};
+use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 
@@ -43,7 +43,7 @@ block! {
         heads: BlockRam<Bits<6>, QPS>,
         tails: BlockRam<Bits<6>, QPS>,
         /// Queue pairs that drain, and have messages unacknowledged.
-        draining: LutRam<Bit, QPS>,
+        draining: BlockRam<Bit, QPS>,
         done: BlockFifo<Bits<24>, QPS>,
         /// The rows are there.
         acts: Reg<Bit>,
@@ -78,6 +78,7 @@ impl<const QPS: usize> Logic for SendDrain<QPS> {
         self.heads.read_address.next = self.index.val();
         self.tails.read_enable.next = self.looks.val();
         self.tails.read_address.next = self.index.val();
+        self.draining.read_enable.next = self.looks.val();
         self.draining.read_address.next = self.index.val();
 
         // Act. A tail written meanwhile is news, and its kick comes behind.

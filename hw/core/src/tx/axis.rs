@@ -12,9 +12,9 @@ block! {
     /// - **Ports** `sink`: frames without FCS; `tdata` .. `tuser`: the same frames, `tuser` with `tlast` where `err` came with
     ///   `eop`, so that the MAC spoils the frame. `tkeep` has a one for each byte, all of them before `tlast`.
     ///   `pause`: the peer asks for silence (802.3x, or PFC of the priority in use; the MAC takes the frames that say so): no
-    ///   frame begins; one that has begun, or is on offer, goes on.
+    ///   frame begins from the next cycle on; one that has begun, or is on offer, goes on.
     /// - **Latency** 1 cycle. **Rate** 1 beat per cycle.
-    /// - **Backpressure** stalls `sink`; no combinational path from any port to any other but from `pause` to `tvalid`.
+    /// - **Backpressure** stalls `sink`; no combinational path from any port to any other.
     /// - **Reset** empties it.
     /// - **Limits** `D = 8 * K`, `K` at most 64.
     pub struct AxisOut<const D: usize, const K: usize> {
@@ -32,6 +32,8 @@ block! {
         inside: Reg<Bit>,
         /// A beat is on offer.
         waits: Reg<Bit>,
+        /// The peer asked for silence a cycle ago; in between nothing leads from pin to pin.
+        silent: Reg<Bit>,
         opens: Signal<Local, Bit>,
         cut: Skid<Beat<D>>,
         every: Constant<Bits<K>> = Constant::new(Bits::mask()),
@@ -44,8 +46,9 @@ impl<const D: usize, const K: usize> Logic for AxisOut<D, K> {
         clock!(self, clock, cut);
         self.cut.reset.next = self.reset.val();
         StreamSink::<Beat<D>>::link(&mut self.sink, &mut self.cut.sink);
-        dff_setup!(self, clock, inside, waits);
-        self.opens.next = self.inside.q.val() | self.waits.q.val() | !self.pause.val();
+        dff_setup!(self, clock, inside, waits, silent);
+        self.silent.d.next = self.pause.val();
+        self.opens.next = self.inside.q.val() | self.waits.q.val() | !self.silent.q.val();
         self.cut.source.ready.next = self.tready.val() & self.opens.val();
         self.tvalid.next = self.cut.source.valid.val() & self.opens.val();
         self.waits.d.next = self.cut.source.valid.val() & self.opens.val() & !self.tready.val();
@@ -160,6 +163,25 @@ mod tests {
         pause(&mut bench, false);
         bench.run(50);
         assert_eq!(bench[pins].take(), pins_of::<64>(&[7; 80], false));
+    }
+
+    #[test]
+    fn silence_is_heard_a_cycle_later() {
+        let (mut bench, sink, pins) = under::<64, 8>();
+        let offered = |bench: &Bench| {
+            let port = bench.model().port("tvalid").expect("the block has this pin");
+            bench.model().get(port) != 0
+        };
+        pause(&mut bench, true);
+        bench.run(1);
+        push(&mut bench, sink, &beats::<64>(&[7; 80]));
+        bench.run(10);
+        assert!(!offered(&bench));
+        pause(&mut bench, false);
+        bench.run(1);
+        assert!(bench[pins].take().is_empty(), "the cycle in which silence ends has none yet");
+        bench.run(1);
+        assert_eq!(bench[pins].take().len(), 1);
     }
 
     #[test]

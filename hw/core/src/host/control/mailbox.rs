@@ -18,13 +18,17 @@ const WORDS: usize = MAILBOX_LEN / 8;
 block! {
     /// Keeps the registers of the block `mailbox`, and hands commands to their owners, one at a time.
     ///
+    /// A reply is a thousand bits wide, and a signal that chooses among those of the owners goes to all of them: it takes most of
+    /// a cycle to get there. So a reply is seen in one cycle and taken in the next, and registers choose. For the same reason
+    /// reset does not clear `output`; a bit says whether it was written since.
+    ///
     /// - **Ports** `place`: eight aligned bytes of BAR0; `word`: what these registers show there, 0 elsewhere; `store`:
     ///   stores to BAR0; `ready`: commands may run; `command`, `reply`: to the owner of each kind of object, and its answer;
     ///   `busy`: a command is running.
-    /// - **Latency** 1 cycle from `place` to `word`, from the store of `go` to `command`, and from `reply` to `done`. A kind
-    ///   without an owner is answered in the cycle after `go`.
-    /// - **Backpressure** an owner takes the command when it likes. `reply` is always taken; one that nobody waits for is
-    ///   dropped.
+    /// - **Latency** 1 cycle from `place` to `word`, and from the store of `go` to `command`; 2 from `reply` to `done`, and from
+    ///   the `go` of a kind without an owner.
+    /// - **Backpressure** an owner takes the command when it likes. `reply` is taken in the second cycle of its offer; one that
+    ///   nobody waits for is dropped.
     /// - **Reset** clears all registers and forgets a command that runs; the owners have to be reset with it.
     /// - **Limits** `go` is ignored while a command runs and without `ready`; stores to `input` are ignored while one runs.
     pub struct Mailbox {
@@ -43,6 +47,14 @@ block! {
         /// Owners to whom the command is on offer, and the one whose answer is awaited.
         asks: Reg<Bits<OWNERS>>,
         awaits: Reg<Bits<OWNERS>>,
+        /// Owners whose reply is taken in this cycle; the one of them whose answer it is; nobody has objects of that kind; so
+        /// `output` is written in this cycle.
+        hears: Reg<Bits<OWNERS>>,
+        answers: Reg<Bits<OWNERS>>,
+        refuses: Reg<Bit>,
+        writes: Reg<Bit>,
+        /// `output` was written since reset.
+        is_written: Reg<Bit>,
         is_done: Reg<Bit>,
         is_running: Signal<Local, Bit>,
         piece: Signal<Local, Bits<64>>,
@@ -53,12 +65,13 @@ block! {
         go_bit: Signal<Local, Bits<64>>,
         goes: Signal<Local, Bit>,
         asking: Signal<Local, Bits<OWNERS>>,
-        is_answered: Signal<Local, Bit>,
+        heard: Signal<Local, Bits<OWNERS>>,
+        answering: Signal<Local, Bits<OWNERS>>,
+        lacks_owner: Signal<Local, Bit>,
+        told: Signal<Local, ObjectReply>,
         answer: Signal<Local, ObjectReply>,
-        unknown: Constant<ObjectReply> = Constant::new(ObjectReply {
-            status: (CommandStatus::UnknownKind as u64).into(),
-            ..ObjectReply::default()
-        }),
+        nothing: Constant<ObjectReply> = Constant::new(ObjectReply::default()),
+        unknown_kind: Constant<Bits<16>> = number(CommandStatus::UnknownKind as u64),
         kinds: [Constant<Bits<8>>; OWNERS] = std::array::from_fn(|owner| number(ObjectKind::ALL[owner].0 as u64)),
         verb_at: Constant<Bits<11>> = number(Command::VERB.offset()),
         kind_at: Constant<Bits<11>> = number(Command::OBJECT_KIND.offset()),
@@ -84,9 +97,26 @@ block! {
 
 impl Logic for Mailbox {
     #[hdl_gen]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "both directions of the mailbox, and the registers that show them"
+    )]
     fn update(&mut self) {
-        dff_setup!(self, clock, found, output_bits, asks, awaits, is_done);
-        self.is_running.next = self.awaits.q.val().any();
+        dff_setup!(
+            self,
+            clock,
+            found,
+            output_bits,
+            asks,
+            awaits,
+            hears,
+            answers,
+            refuses,
+            writes,
+            is_written,
+            is_done
+        );
+        self.is_running.next = self.awaits.q.val().any() | self.refuses.q.val();
         self.busy.next = self.is_running.val();
 
         // The command as it stands in `input`, which rests while it runs.
@@ -123,8 +153,9 @@ impl Logic for Mailbox {
             & self.ready.val();
         self.owner.next = 0.into();
         self.asking.next = self.asks.q.val();
-        self.is_answered.next = false;
-        self.answer.next = self.unknown.val();
+        self.heard.next = 0.into();
+        self.answering.next = 0.into();
+        self.answer.next = self.nothing.val();
         for i in 0..OWNERS {
             if self.kind.val() == self.kinds[i].val() {
                 self.owner.next = self.owner.val().replace_bit(i, true);
@@ -134,23 +165,39 @@ impl Logic for Mailbox {
             if self.command[i].ready.val() {
                 self.asking.next = self.asking.val().replace_bit(i, false);
             }
-            self.reply[i].ready.next = true;
-            if self.reply[i].valid.val() & self.awaits.q.val().get_bit(i) & !self.asks.q.val().get_bit(i) {
-                self.is_answered.next = true;
-                self.answer.next = self.reply[i].payload.val();
+            self.reply[i].ready.next = self.hears.q.val().get_bit(i);
+            if self.reply[i].valid.val() & !self.hears.q.val().get_bit(i) {
+                self.heard.next = self.heard.val().replace_bit(i, true);
+                if self.awaits.q.val().get_bit(i) & !self.asks.q.val().get_bit(i) {
+                    self.answering.next = self.answering.val().replace_bit(i, true);
+                }
+            }
+            // At most one of them answers.
+            self.told.next = self.reply[i].payload.val();
+            if self.answers.q.val().get_bit(i) {
+                self.answer.next.status = self.answer.val().status | self.told.val().status;
+                self.answer.next.field = self.answer.val().field | self.told.val().field;
+                self.answer.next.body = self.answer.val().body | self.told.val().body;
             }
         }
+        if self.refuses.q.val() {
+            self.answer.next.status = self.unknown_kind.val();
+        }
+        self.hears.d.next = self.heard.val();
+        self.answers.d.next = self.answering.val();
+        self.lacks_owner.next = self.goes.val() & !self.owner.val().any();
+        self.refuses.d.next = self.lacks_owner.val();
+        self.writes.d.next = self.answering.val().any() | self.lacks_owner.val();
         self.asks.d.next = self.asking.val();
         if self.goes.val() {
             self.asks.d.next = self.owner.val();
             self.awaits.d.next = self.owner.val();
-            self.is_done.d.next = !self.owner.val().any();
+            self.is_done.d.next = false;
         }
-        if self.is_answered.val() {
+        if self.writes.q.val() {
             self.awaits.d.next = 0.into();
             self.is_done.d.next = true;
-        }
-        if self.is_answered.val() | (self.goes.val() & !self.owner.val().any()) {
+            self.is_written.d.next = true;
             self.output_bits.d.next = (bit_cast::<1024, 16>(self.answer.val().status)
                 << self.status_at.val())
                 | (bit_cast::<1024, 16>(bit_cast::<16, 1024>(self.text.val() >> self.modifier_at.val()))
@@ -165,7 +212,7 @@ impl Logic for Mailbox {
             if self.place.val() == self.input_places[i].val() {
                 self.found.d.next = self.input_words[i].q.val();
             }
-            if self.place.val() == self.output_places[i].val() {
+            if (self.place.val() == self.output_places[i].val()) & self.is_written.q.val() {
                 self.found.d.next = self.output_bits.q.val().get_bits::<64>(i * 64);
             }
         }
@@ -179,9 +226,13 @@ impl Logic for Mailbox {
         self.word.next = self.found.q.val();
 
         if self.reset.val() {
-            self.output_bits.d.next = 0.into();
             self.asks.d.next = 0.into();
             self.awaits.d.next = 0.into();
+            self.hears.d.next = 0.into();
+            self.answers.d.next = 0.into();
+            self.refuses.d.next = false;
+            self.writes.d.next = false;
+            self.is_written.d.next = false;
             self.is_done.d.next = false;
         }
     }

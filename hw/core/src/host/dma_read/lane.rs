@@ -44,10 +44,10 @@ block! {
 }
 
 impl<const D: usize, const LOG: usize> Lane<D, LOG> {
-    /// The lane of client number `client`, below 8.
+    /// The lane of client number `client`, below 8, whose commands begin at multiples of `step`, a power of two.
     #[must_use]
-    pub fn new(client: usize) -> Self {
-        Self { reorder: Reorder::new(client), ..Self::default() }
+    pub fn new(client: usize, step: usize) -> Self {
+        Self { reorder: Reorder::new(client), deliver: Deliver::in_steps_of(step), ..Self::default() }
     }
 }
 

@@ -33,8 +33,9 @@ block! {
     ///
     /// - **Ports** `sink`: bursts to ask for; `request`: the same, each with its slot; `arrival`: their beats (with `arrived`
     ///   high), those of one burst in order; `source`: all beats, burst after burst.
-    /// - **Latency** 0 cycles from `sink` to `request`, 3 from `arrival` to `source`. **Rate** 1 beat per cycle.
-    /// - **Backpressure** `arrival` has none. A burst without room or slot waits; `sink.ready` follows `request.ready`
+    /// - **Latency** 0 cycles from `sink` to `request`, 3 from `arrival` to `source`. **Rate** 1 beat per cycle, a burst every 2 cycles.
+    /// - **Backpressure** `arrival` has none. A burst waits until there is a slot, and room for the longest: how long it is, is known too
+    ///   late to compare. `sink.ready` follows `request.ready`
     ///   combinationally.
     /// - **Reset** empties it; a beat that arrives afterwards for an earlier request would be taken for another's.
     /// - **Limits** `2^LOG` beats hold two of the longest bursts or more, else building panics.
@@ -50,6 +51,9 @@ block! {
         reserve_at: Reg<Bits<LOG>>,
         read_at: Reg<Bits<LOG>>,
         free: Reg<Bits<16>>,
+        /// As `free` has it. In the cycle behind a request it does not have that yet.
+        has_room: Reg<Bit>,
+        has_issued: Reg<Bit>,
         slots: Ring<SLOT_LOG>,
         start_at: LutRam<Bits<LOG>, SLOT_LOG>,
         end_at: LutRam<Bits<LOG>, SLOT_LOG>,
@@ -68,6 +72,7 @@ block! {
         begun_next: Signal<Local, Bits<SLOTS>>,
         read_next: Signal<Local, Bits<LOG>>,
         capacity: Constant<Bits<16>> = Constant::new(places::<D>(LOG)),
+        longest: Constant<Bits<16>> = number(chunk_beats(D)),
         client: Constant<Bits<3>> = number(0_u64),
     }
 }
@@ -94,16 +99,17 @@ impl<const D: usize, const LOG: usize> Logic for Reorder<D, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, memory, slots, start_at, end_at, next_at, here_to);
-        dff_setup!(self, clock, reserve_at, read_at, free, begun);
+        dff_setup!(self, clock, reserve_at, read_at, free, has_room, has_issued, begun);
         self.slots.reset.next = self.reset.val();
         self.memory.reset.next = self.reset.val();
 
         // A burst that fits takes its places and a slot. Room only grows while it waits, so its offer stands.
         self.beats.next = self.sink.payload.val().beats;
-        self.fits.next = self.sink.valid.val()
-            & (bit_cast::<16, 14>(self.beats.val()) <= self.free.q.val())
-            & !self.slots.full.val();
+        self.has_room.d.next = self.free.q.val() >= self.longest.val();
+        self.fits.next =
+            self.sink.valid.val() & self.has_room.q.val() & !self.has_issued.q.val() & !self.slots.full.val();
         self.issued.next = self.fits.val() & self.request.ready.val();
+        self.has_issued.d.next = self.issued.val();
         self.sink.ready.next = self.issued.val();
         self.request.valid.next = self.fits.val();
         self.request.payload.next.addr = self.sink.payload.val().addr;
@@ -174,6 +180,8 @@ impl<const D: usize, const LOG: usize> Logic for Reorder<D, LOG> {
             self.reserve_at.d.next = 0.into();
             self.read_at.d.next = 0.into();
             self.free.d.next = self.capacity.val();
+            self.has_room.d.next = false;
+            self.has_issued.d.next = false;
         }
     }
 }

@@ -5,13 +5,26 @@ use stroma_abi::desc::Sge;
 use stroma_abi::desc::wqe::{BODY_AT, UNIT};
 
 use crate::constant::number;
-use crate::host::work::Work;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::record;
 use crate::stream::{StreamSink, StreamSource};
 
 const _: () = assert!(Sge::LEN * 8 == 128 && UNIT == 4 * Sge::LEN, "a unit has four places of 128 bits");
+
+record! {
+    /// What the units of a WQE hold.
+    pub struct Outline {
+        /// How many they are, 1 to 8.
+        pub units: Bits<4>,
+        /// Scatter/gather entries, 0 to 16.
+        pub sge_count: Bits<5>,
+        /// They are wanted: there are some, and they stand for bytes.
+        pub has_entries: Bit,
+        /// Data are wanted, which stand in their place. With neither, the units do not matter.
+        pub has_data: Bit,
+    }
+}
 
 record! {
     /// One piece of local memory.
@@ -40,8 +53,8 @@ record! {
 block! {
     /// Reads the units of each ordered work.
     ///
-    /// - **Ports** `order`: works with units; `units`: theirs, in order; `ranges`: the entries of works that have bytes and
-    ///   no inline data; `inlines`: the units of works with inline data. The units of a work without bytes are thrown away.
+    /// - **Ports** `order`: what works with units hold; `units`: theirs, in order; `ranges`: the entries of works that have them;
+    ///   `inlines`: the units of works with inline data. All other units are thrown away.
     /// - **Latency** 1 cycle to `ranges`, 0 to `inlines`. **Rate** one entry, or one unit without entries, per cycle.
     /// - **Backpressure** stalls `units` and `order`; `inlines` and `units` are joined combinationally.
     /// - **Reset** empties it; the next unit is the first of a WQE.
@@ -49,7 +62,7 @@ block! {
     pub struct Entries {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
-        pub order: StreamSink<Work>,
+        pub order: StreamSink<Outline>,
         pub units: StreamSink<Bits<512>>,
         pub ranges: StreamSource<Range>,
         pub inlines: StreamSource<InlineUnit>,
@@ -64,7 +77,6 @@ block! {
         sge: Signal<Local, Bits<128>>,
         is_last_unit: Signal<Local, Bit>,
         is_last_entry: Signal<Local, Bit>,
-        is_kept: Signal<Local, Bit>,
         has_entry: Signal<Local, Bit>,
         is_there: Signal<Local, Bit>,
         gives: Signal<Local, Bit>,
@@ -94,11 +106,7 @@ impl Logic for Entries {
         self.is_last_unit.next = self.unit.q.val() == self.order.payload.val().units;
         self.is_last_entry.next = (self.entry.q.val() == self.order.payload.val().sge_count)
             | (self.is_last_unit.val() & (self.place.q.val() == self.last_place.val()));
-        self.is_kept.next = self.order.payload.val().inline & self.order.payload.val().length.any();
-        self.has_entry.next = !self.order.payload.val().inline
-            & self.order.payload.val().length.any()
-            & self.order.payload.val().sge_count.any()
-            & !self.is_given.q.val();
+        self.has_entry.next = self.order.payload.val().has_entries & !self.is_given.q.val();
 
         self.found.sink.valid.next = self.is_there.val() & self.has_entry.val();
         self.found.sink.payload.next.address = bit_cast::<64, 128>(self.sge.val() >> self.address_at.val());
@@ -108,7 +116,7 @@ impl Logic for Entries {
         StreamSource::<Range>::link(&mut self.ranges, &mut self.found.source);
         self.gives.next = self.is_there.val() & self.has_entry.val() & self.found.sink.ready.val();
 
-        self.inlines.valid.next = self.is_there.val() & self.is_kept.val();
+        self.inlines.valid.next = self.is_there.val() & self.order.payload.val().has_data;
         self.inlines.payload.next.data = self.units.payload.val();
         self.inlines.payload.next.last = self.is_last_unit.val();
 
@@ -118,8 +126,9 @@ impl Logic for Entries {
             self.place.d.next = self.place.q.val() + 1;
         }
         // A unit goes with its last entry, or at once if it has none.
-        self.leaves.next =
-            self.is_there.val() & !self.has_entry.val() & (!self.is_kept.val() | self.inlines.ready.val());
+        self.leaves.next = self.is_there.val()
+            & !self.has_entry.val()
+            & (!self.order.payload.val().has_data | self.inlines.ready.val());
         if self.gives.val() {
             self.leaves.next = self.is_last_entry.val() | (self.place.q.val() == self.last_place.val());
         }

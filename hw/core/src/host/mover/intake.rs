@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::WorkOp;
 
+use super::entries::Outline;
 use crate::constant::number;
 use crate::host::work::Work;
 use crate::prim::fifo::Fifo;
@@ -32,8 +33,8 @@ record! {
 block! {
     /// Hands each work to the stages that need it.
     ///
-    /// - **Ports** `work`: in; `order`: those works whose units follow; `plan`: of every work; `ticket`: every work, for
-    ///   the completion; `busy`: an order or a ticket waits.
+    /// - **Ports** `work`: in; `order`: of those works whose units follow, what these hold; `plan`: of every work; `ticket`: every
+    ///   work, for the completion; `busy`: an order or a ticket waits.
     /// - **Latency** 1 cycle. **Rate** 1 work per cycle.
     /// - **Backpressure** `work` waits while 4 orders, 4 plans or 32 tickets wait. `work.ready` is made of registers.
     /// - **Reset** empties it.
@@ -42,15 +43,17 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub work: StreamSink<Work>,
-        pub order: StreamSource<Work>,
+        pub order: StreamSource<Outline>,
         pub plan: StreamSource<Plan>,
         pub ticket: StreamSource<Work>,
         pub busy: Signal<Out, Bit>,
-        orders: Fifo<Work, 2>,
+        orders: Fifo<Outline, 2>,
         plans: Fifo<Plan, 2>,
         tickets: Fifo<Work, 5>,
         is_scatter: Signal<Local, Bit>,
         has_units: Signal<Local, Bit>,
+        has_bytes: Signal<Local, Bit>,
+        has_entries: Signal<Local, Bit>,
         has_room: Signal<Local, Bit>,
         enters: Signal<Local, Bit>,
         gather: Constant<Bits<8>> = number(WorkOp::Gather as u8),
@@ -76,11 +79,16 @@ impl Logic for Intake {
             & (self.is_scatter.val() | (self.work.payload.val().opcode == self.gather.val()));
 
         self.orders.sink.valid.next = self.enters.val() & self.has_units.val();
-        self.orders.sink.payload.next = self.work.payload.val();
+        self.has_bytes.next = self.work.payload.val().length.any();
+        self.has_entries.next = !self.work.payload.val().inline & self.work.payload.val().sge_count.any();
+        self.orders.sink.payload.next.units = self.work.payload.val().units;
+        self.orders.sink.payload.next.sge_count = self.work.payload.val().sge_count;
+        self.orders.sink.payload.next.has_entries = self.has_bytes.val() & self.has_entries.val();
+        self.orders.sink.payload.next.has_data = self.has_bytes.val() & self.work.payload.val().inline;
         self.plans.sink.valid.next = self.enters.val();
         self.plans.sink.payload.next.has_data = self.has_units.val()
-            & self.work.payload.val().length.any()
-            & (self.work.payload.val().inline | self.work.payload.val().sge_count.any());
+            & self.has_bytes.val()
+            & (self.work.payload.val().inline | self.has_entries.val());
         self.plans.sink.payload.next.is_inline = self.work.payload.val().inline;
         self.plans.sink.payload.next.is_scatter = self.is_scatter.val();
         self.plans.sink.payload.next.pd = self.work.payload.val().pd;
@@ -91,7 +99,7 @@ impl Logic for Intake {
         self.tickets.sink.payload.next = self.work.payload.val();
 
         self.busy.next = self.orders.source.valid.val() | self.tickets.source.valid.val();
-        StreamSource::<Work>::link(&mut self.order, &mut self.orders.source);
+        StreamSource::<Outline>::link(&mut self.order, &mut self.orders.source);
         StreamSource::<Plan>::link(&mut self.plan, &mut self.plans.source);
         StreamSource::<Work>::link(&mut self.ticket, &mut self.tickets.source);
     }

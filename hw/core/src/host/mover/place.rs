@@ -21,8 +21,9 @@ record! {
         pub writes: Bit,
         /// A packet is there, and is thrown away.
         pub drops: Bit,
-        /// It is the next of the inline data.
+        /// It is the next of the inline data, or of those read: both are kept, for the one selects a whole beat.
         pub is_inline: Bit,
+        pub is_read: Bit,
         /// The work ends with this chunk; the fields below mean something.
         pub ends: Bit,
         /// A completion tells it.
@@ -47,14 +48,15 @@ block! {
     /// Judges each chunk when all before it are judged, and gives the write commands.
     ///
     /// - **Ports** `moves`: chunks, at least one a work; `ticket`: their works; `verdict`: high if a read failed, one for each
-    ///   packet read; `look`, `failed`, `mark`: as [`Failures`](crate::state::failures::Failures); `open`: a chunk may be judged; `write`: commands; `pass`:
-    ///   every chunk, no earlier than its command is taken; `busy`: a chunk is inside.
+    ///   packet read; `look`, `failed`, `mark`, `open`: as [`Failures`](crate::state::failures::Failures), and `open` says that a chunk may be judged; `write`:
+    ///   commands; `pass`: every chunk, no earlier than its command is taken; `busy`: a chunk is inside.
     /// - **Rules** nothing is written of a chunk that is refused or could not be read, of any later chunk of its work, or of
     ///   any later work of its queue pair, which is flushed, refused works included. The first failure is told.
-    /// - **Latency** 1 cycle. **Rate** 1 chunk every 2 cycles.
+    /// - **Latency** 1 cycle. **Rate** 1 chunk every 2 cycles; behind a `mark` a cycle more, for `open` is low.
     /// - **Backpressure** stalls `moves`. `pass.valid` follows `write.ready` combinationally, `mark` and the sinks' `ready`
     ///   follow the sinks.
     /// - **Reset** forgets the chunk inside, and that its work has failed.
+    /// - **Limits** a ticket is there a cycle before its first chunk: `failed` is that of the cycle before.
     pub struct Place {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -68,6 +70,8 @@ block! {
         pub write: StreamSource<HostWrite>,
         pub pass: StreamSource<Pass>,
         pub busy: Signal<Out, Bit>,
+        /// The queue pair of the ticket on offer had failed in the cycle before.
+        has_failed: Reg<Bit>,
         /// The work under way is flushed; has failed, and how.
         is_flushed: Reg<Bit>,
         is_spoilt: Reg<Bit>,
@@ -100,9 +104,11 @@ impl Logic for Place {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, is_flushed, is_spoilt, spoilt_status, spoilt_vendor, held, is_held);
-        dff_setup!(self, clock, command, is_command);
+        dff_setup!(self, clock, command, is_command, has_failed);
         self.look.next = self.ticket.payload.val().qpn;
-        self.flushes.next = !self.ticket.payload.val().ends & (self.failed.val() | self.is_flushed.q.val());
+        self.has_failed.d.next = self.failed.val();
+        self.flushes.next =
+            !self.ticket.payload.val().ends & (self.has_failed.q.val() | self.is_flushed.q.val());
         self.is_unread.next = self.moves.payload.val().is_read & self.verdict.payload.val();
         self.fails_now.next = self.moves.payload.val().cause.any() | self.is_unread.val();
         self.is_bad.next = self.is_spoilt.q.val() | self.fails_now.val();
@@ -163,6 +169,7 @@ impl Logic for Place {
                 & (self.moves.payload.val().is_inline
                     | (self.moves.payload.val().is_read & !self.verdict.payload.val()));
             self.held.d.next.is_inline = self.moves.payload.val().is_inline;
+            self.held.d.next.is_read = !self.moves.payload.val().is_inline;
             self.held.d.next.ends = self.moves.payload.val().last;
             self.held.d.next.fails = self.fails.val();
             self.held.d.next.retires = self.ticket.payload.val().ends;

@@ -29,8 +29,8 @@ block! {
         pub leaves_colour: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         passes: Fifo<Pass, 2>,
-        beat: Signal<Local, Beat<D>>,
         has_beat: Signal<Local, Bit>,
+        is_last: Signal<Local, Bit>,
         is_open: Signal<Local, Bit>,
         moves: Signal<Local, Bit>,
         is_over: Signal<Local, Bit>,
@@ -45,24 +45,28 @@ impl<const D: usize> Logic for Transfer<D> {
         StreamSink::<Pass>::link(&mut self.pass, &mut self.passes.sink);
         self.busy.next = self.passes.source.valid.val();
 
-        self.beat.next = self.read.payload.val();
-        self.has_beat.next = self.read.valid.val();
+        // One bit selects the beat, which is wide; the other one all that the handshakes are made of.
+        self.write_data.payload.next = self.read.payload.val();
         if self.passes.source.payload.val().is_inline {
-            self.beat.next = self.inline.payload.val();
-            self.has_beat.next = self.inline.valid.val();
+            self.write_data.payload.next = self.inline.payload.val();
+        }
+        self.has_beat.next = self.inline.valid.val();
+        self.is_last.next = self.inline.payload.val().eop;
+        if self.passes.source.payload.val().is_read {
+            self.has_beat.next = self.read.valid.val();
+            self.is_last.next = self.read.payload.val().eop;
         }
         // A place at `ended`, once there, stays until it is used: no offer is withdrawn for it.
         self.is_open.next = self.passes.source.valid.val() & self.ended.ready.val();
         self.write_data.valid.next =
             self.is_open.val() & self.passes.source.payload.val().writes & self.has_beat.val();
-        self.write_data.payload.next = self.beat.val();
         self.moves.next = self.is_open.val()
             & self.has_beat.val()
             & (self.passes.source.payload.val().drops
                 | (self.passes.source.payload.val().writes & self.write_data.ready.val()));
-        self.read.ready.next = self.moves.val() & !self.passes.source.payload.val().is_inline;
-        self.inline.ready.next = self.moves.val() & self.passes.source.payload.val().is_inline;
-        self.is_over.next = self.moves.val() & self.beat.val().eop;
+        self.read.ready.next = self.moves.val() & self.passes.source.payload.val().is_read;
+        self.inline.ready.next = self.moves.val() & !self.passes.source.payload.val().is_read;
+        self.is_over.next = self.moves.val() & self.is_last.val();
         if !self.passes.source.payload.val().writes & !self.passes.source.payload.val().drops {
             self.is_over.next = self.is_open.val();
         }

@@ -146,10 +146,7 @@ pub(super) fn command(iova: u64, len: u64, tag: u64) -> ReadCommand {
 pub(super) fn random(rng: &mut SplitMix64, count: u64) -> Asked {
     let mut asked = Asked::default();
     for _ in 0..count {
-        // Units on their multiples as rings have them, and now and then anywhere.
-        let place = rng.below(1 << 20);
-        let place = if rng.below(4) == 0 { place } else { place & !63 };
-        asked.fetch.push(command(place, 64 * (1 + rng.below(32)), rng.below(64)));
+        asked.fetch.push(command(rng.below(1 << 20) & !63, 64 * (1 + rng.below(32)), rng.below(64)));
         let longest = [8, 300, 4096][usize::try_from(rng.below(3)).expect("small")];
         asked.payload.push(command(rng.below(1 << 20), 1 + rng.below(longest), rng.below(64)));
         asked.packets.push(command(rng.below(1 << 20), 1 + rng.below(longest), rng.below(64)));

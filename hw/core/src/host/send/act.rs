@@ -194,7 +194,9 @@ impl Logic for Act {
             self.changed.next.not_before = self.state.val().not_before + self.delay.val();
             if !self.state.val().stale {
                 self.changed.next.doubtful = !self.sight.val().is_whole | self.progress.val().blocked;
-                self.changed.next.short = self.state.val().short + self.sight.val().left;
+                if self.sight.val().is_cut {
+                    self.changed.next.short = self.state.val().short + self.sight.val().left;
+                }
             }
         }
         if self.changes.val() & self.resets.val() {

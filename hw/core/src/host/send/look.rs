@@ -2,12 +2,13 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::queue_pair::QueuePairState;
+use stroma_abi::desc::wqe::UNITS_MAX;
 
 use super::rows::SendState;
 use crate::constant::number;
 use crate::host::work::{JOB_UNITS, SendDoorbell, SendRow};
 use crate::record;
-use crate::transport::records::Progress;
+use crate::transport::records::{Progress, QUANTUM_BYTES};
 
 /// log2 of the units that a job has at most.
 const JOB_LOG: u32 = JOB_UNITS.ilog2();
@@ -53,6 +54,8 @@ record! {
         pub is_whole: Bit,
         /// Units from the progress to that place, modulo eight.
         pub left: Bits<3>,
+        /// The job went on to within a WQE of that place, and neither waits nor has spent its quantum: WQEs are what ended it.
+        pub is_cut: Bit,
         /// There are units behind the progress.
         pub has_more: Bit,
     }
@@ -84,11 +87,14 @@ block! {
         is_mine: Signal<Local, Bit>,
         /// The pace allows a job.
         is_due: Signal<Local, Bit>,
-        /// Where the oldest job ends.
+        /// Where the oldest job ends, and units from the progress to there.
         end: Signal<Local, Bits<16>>,
+        tail: Signal<Local, Bits<16>>,
         one: Constant<Bits<16>> = number(1),
         most: Constant<Bits<6>> = number(JOB_UNITS),
         job_log: Constant<Bits<4>> = number(JOB_LOG),
+        wqe_log: Constant<Bits<4>> = number(UNITS_MAX.ilog2()),
+        quantum: Constant<Bits<32>> = number(QUANTUM_BYTES),
         queue_pairs_log: Constant<Bits<5>> = number(QPS),
         ready_to_send: Constant<Bits<3>> = number(QueuePairState::ReadyToSend as u8),
         drained: Constant<Bits<3>> = number(QueuePairState::Drained as u8),
@@ -147,8 +153,11 @@ impl<const QPS: usize> Logic for Look<QPS> {
             self.end.next = self.state.val().later;
         }
         self.sight.next.is_whole = self.progress.val().next_index == self.end.val();
-        self.sight.next.left =
-            bit_cast::<3, 16>(self.end.val()) - bit_cast::<3, 16>(self.progress.val().next_index);
+        self.tail.next = self.end.val() - self.progress.val().next_index;
+        self.sight.next.left = bit_cast::<3, 16>(self.tail.val());
+        self.sight.next.is_cut = !(self.tail.val() >> self.wqe_log.val()).any()
+            & !self.progress.val().blocked
+            & (self.progress.val().bytes < self.quantum.val());
         self.sight.next.has_more = self.progress.val().next_index != self.state.val().producer;
     }
 }

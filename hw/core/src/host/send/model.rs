@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::QueuePairState;
-use stroma_abi::desc::wqe::UNIT;
+use stroma_abi::desc::wqe::{UNIT, UNITS_MAX};
 
 use super::verdict::UNACKNOWLEDGED_UNITS;
 use crate::host::dma_read::ReadCommand;
 use crate::host::work::{JOB_UNITS, Job, SendDoorbell, SendRow};
-use crate::transport::records::Progress;
+use crate::transport::records::{Progress, QUANTUM_BYTES};
 
 /// States in which WQEs are flushed.
 const FLUSHED: [QueuePairState; 2] = [QueuePairState::SendError, QueuePairState::Error];
@@ -232,7 +232,11 @@ impl Model {
         queue.next = next;
         if !ended.is_stale {
             queue.doubtful = ended.end != next || progress.blocked;
-            queue.short = (queue.short + ended.end.wrapping_sub(next)) % 8;
+            let left = usize::from(ended.end.wrapping_sub(next));
+            let is_spent = u64::from(progress.bytes) >= QUANTUM_BYTES as u64;
+            if left < UNITS_MAX && !progress.blocked && !is_spent {
+                queue.short = (queue.short + ended.end.wrapping_sub(next)) % 8;
+            }
         }
         queue.not_before += u64::try_from(
             (u128::from(u64::from(progress.bytes)) * u128::from(u64::from(around.row.pace))) >> 18,

@@ -2,10 +2,10 @@
 
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64, StreamPorts};
 
-use super::strip;
+use super::{Strip, strip};
 use crate::pack::Packed;
 use crate::stream::{Beat, beats, bytes};
-use crate::testing::{collect, stalls, zoo};
+use crate::testing::{collect, stalls, verilated, zoo};
 
 /// A packet, what to skip, what to keep.
 #[derive(Clone, Debug)]
@@ -41,7 +41,14 @@ struct Stripper<const D: usize> {
 
 impl<const D: usize> Stripper<D> {
     fn new() -> Self {
-        let mut bench = zoo::<D>("strip");
+        Self::on(zoo::<D>("strip"))
+    }
+
+    fn in_steps_of(step: usize) -> Self {
+        Self::on(verilated(&format!("strip_{D}_by_{step}"), || Strip::<D>::in_steps_of(step)))
+    }
+
+    fn on(mut bench: Bench) -> Self {
         let mut ports = StreamPorts::named(bench.model(), "sink").unwrap();
         ports.payload.extend(["skip", "keep"].map(|name| bench.model().port(name).unwrap()));
         let (input, output) = (bench.source_on(ports), bench.sink("source").unwrap());
@@ -132,6 +139,22 @@ fn agrees_with_the_model_at_64_bits() {
 #[test]
 fn agrees_with_the_model_at_512_bits() {
     agrees_with_the_model::<512>();
+}
+
+fn skips_in_steps<const D: usize>() {
+    for step in [2, 8, 64] {
+        let jobs = random(500, D, &mut SplitMix64::new(4));
+        let step_within = u32::try_from(D / 8).expect("small").min(step);
+        let below = |job: &Job| Job { skip: job.skip & !(step_within - 1), ..job.clone() };
+        let outcome = expected(&jobs.iter().map(below).collect::<Vec<_>>());
+        assert_eq!(Stripper::<D>::in_steps_of(step as usize).run(&jobs), outcome, "steps of {step}");
+    }
+}
+
+#[test]
+fn in_steps_it_skips_the_multiple_below_or_to_the_begin_of_its_beat() {
+    skips_in_steps::<64>();
+    skips_in_steps::<512>();
 }
 
 fn survives_stalls<const D: usize>() {

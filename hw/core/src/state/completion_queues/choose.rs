@@ -9,9 +9,10 @@ block! {
     /// Chooses one of the operations on offer, and remembers its kind while it is under way.
     ///
     /// - **Ports** `is_open`: none is under way; `offers`: bit 0 a completion, 1 a doorbell, 2 a command, 3 a visit; `completed`,
-    ///   `rung`, `object`, `head`: their queues, which stay as long as they are on offer. `begins`: one is chosen in this cycle;
-    ///   `choice`: its kind, one of the bits; `number`: its queue; both until the next one begins.
-    /// - **Latency** 0 cycles. **Rate** as `is_open` allows.
+    ///   `rung`, `object`, `head`: their queues. `begins`: one is chosen in this cycle; `choice`: its kind, one of the bits, and
+    ///   `number`: its queue, both in this cycle alone. `kind`, `queue`: the same from the next cycle on, until the next one
+    ///   begins; they are registers, so that what the operation does is not timed through the choice.
+    /// - **Latency** 0 cycles, 1 to `kind` and `queue`. **Rate** as `is_open` allows.
     /// - **Fairness** an offer waits for at most one of each other kind.
     /// - **Reset** completions go first.
     pub struct Choose {
@@ -26,10 +27,14 @@ block! {
         pub begins: Signal<Out, Bit>,
         pub choice: Signal<Out, Bits<4>>,
         pub number: Signal<Out, Bits<32>>,
+        pub kind: Signal<Out, Bits<4>>,
+        pub queue: Signal<Out, Bits<32>>,
         turn: RoundRobin<4>,
-        chosen: Reg<Bits<4>>,
+        kept_kind: Reg<Bits<4>>,
+        kept_queue: Reg<Bits<32>>,
         request: Signal<Local, Bits<4>>,
-        kind: Signal<Local, Bits<4>>,
+        chosen: Signal<Local, Bits<4>>,
+        asked: Signal<Local, Bits<32>>,
     }
 }
 
@@ -37,30 +42,34 @@ impl Logic for Choose {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, turn);
-        dff_setup!(self, clock, chosen);
+        dff_setup!(self, clock, kept_kind, kept_queue);
         self.turn.reset.next = self.reset.val();
         self.request.next = 0.into();
         if self.is_open.val() {
             self.request.next = self.offers.val();
         }
-        self.turn.request.next = self.request.val();
+        // The turn does not wait for `is_open`: a choice that is not taken changes nothing.
+        self.turn.request.next = self.offers.val();
         self.turn.taken.next = self.request.val().any();
         self.begins.next = self.request.val().any();
-        self.kind.next = self.chosen.q.val();
+        self.chosen.next = self.turn.grant.val();
+        self.choice.next = self.chosen.val();
+        self.asked.next = bit_cast::<32, 24>(self.completed.val());
+        if self.chosen.val().get_bit(1) {
+            self.asked.next = bit_cast::<32, 24>(self.rung.val());
+        }
+        if self.chosen.val().get_bit(2) {
+            self.asked.next = self.object.val();
+        }
+        if self.chosen.val().get_bit(3) {
+            self.asked.next = bit_cast::<32, 24>(self.head.val());
+        }
+        self.number.next = self.asked.val();
         if self.is_open.val() {
-            self.kind.next = self.turn.grant.val();
+            self.kept_kind.d.next = self.chosen.val();
+            self.kept_queue.d.next = self.asked.val();
         }
-        self.chosen.d.next = self.kind.val();
-        self.choice.next = self.kind.val();
-        self.number.next = bit_cast::<32, 24>(self.completed.val());
-        if self.kind.val().get_bit(1) {
-            self.number.next = bit_cast::<32, 24>(self.rung.val());
-        }
-        if self.kind.val().get_bit(2) {
-            self.number.next = self.object.val();
-        }
-        if self.kind.val().get_bit(3) {
-            self.number.next = bit_cast::<32, 24>(self.head.val());
-        }
+        self.kind.next = self.kept_kind.q.val();
+        self.queue.next = self.kept_queue.q.val();
     }
 }

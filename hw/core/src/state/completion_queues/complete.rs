@@ -13,14 +13,14 @@ block! {
     /// An entry that the queue is armed for is told at once if moderation has enough of them, or has to wait for others; the time
     /// of that begins with the first.
     ///
-    /// - **Ports** `done`, `row`: a completion and its queue; `held`: entries written and not taken; `is_enough`: with one more
+    /// - **Ports** `done`, `row`: a completion and its queue; `is_full`: it has no room; `is_enough`: with one more
     ///   entry as many are awaited as moderation asks for; `now`: the time stamp. `written`: `entry` is to be written; `lost`: it cannot be. `after`: the queue's row from now on, if it
     ///   exists. `fires`: a completion event is due; `overflows`: the first entry of this queue is lost.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Complete {
         pub done: Signal<In, Done>,
         pub row: Signal<In, QueueRow>,
-        pub held: Signal<In, Bits<24>>,
+        pub is_full: Signal<In, Bit>,
         pub is_enough: Signal<In, Bit>,
         pub now: Signal<In, Bits<64>>,
         pub written: Signal<Out, Bit>,
@@ -30,7 +30,6 @@ block! {
         pub fires: Signal<Out, Bit>,
         pub overflows: Signal<Out, Bit>,
         entries: Signal<Local, Bits<24>>,
-        is_full: Signal<Local, Bit>,
         has_room: Signal<Local, Bit>,
         is_awaited: Signal<Local, Bit>,
         slot: Signal<Local, Bits<24>>,
@@ -66,7 +65,6 @@ impl Logic for Complete {
     #[hdl_gen]
     fn update(&mut self) {
         self.entries.next = self.one.val() << self.row.val().log;
-        self.is_full.next = self.held.val() == self.entries.val();
         self.has_room.next = self.row.val().exists & !self.is_full.val();
         self.written.next = self.has_room.val();
         self.lost.next = !self.has_room.val();

@@ -5,6 +5,7 @@ use rust_hdl::prelude::*;
 use super::admit::Admit;
 use super::complete::Complete;
 use super::consume::Consume;
+use super::examine::Sense;
 use super::table::QueueRow;
 use super::visit::Visit;
 use crate::host::work::{CqDoorbell, Done, EntryWrite};
@@ -20,6 +21,8 @@ record! {
         pub is_beyond: Bit,
         /// Entries written and not taken.
         pub held: Bits<24>,
+        /// They are as many as there is room for.
+        pub is_full: Bit,
         /// Entries that a doorbell takes.
         pub moved: Bits<24>,
         /// Those that it leaves.
@@ -33,21 +36,23 @@ block! {
     /// Has the operation judged by the block for its kind. Logic only.
     ///
     /// - **Ports** `completes`, `consumes`, `commands`, `visits`: one of them says which of `done`, `doorbell`, `command` and a visit
-    ///   is carried out in this cycle, or none. `row`, `known`: of its queue; `is_late`: its time is over. `changes`: `after` is its
+    ///   is under way; `goes`: it is carried out in this cycle, which is known late and so comes last. `row`, `known`: of its queue; `sense`: of the command; `is_late`: its time is over. `changes`: `after` is its
     ///   row from now on; `joins`: its number goes to the end of the line. The rest as in
     ///   [`Complete`], [`Consume`], [`Admit`] and [`Visit`], and low unless the operation is carried out; `made` and `given` mean
     ///   something with `writes` and `commands`.
     /// - **Latency** 0 cycles. **Reset** none.
-    pub struct Decide<const PAGES: usize> {
+    pub struct Decide {
         pub completes: Signal<In, Bit>,
         pub consumes: Signal<In, Bit>,
         pub commands: Signal<In, Bit>,
         pub visits: Signal<In, Bit>,
+        pub goes: Signal<In, Bit>,
         pub done: Signal<In, Done>,
         pub doorbell: Signal<In, CqDoorbell>,
         pub command: Signal<In, ObjectCommand>,
         pub row: Signal<In, QueueRow>,
         pub known: Signal<In, Known>,
+        pub sense: Signal<In, Sense>,
         pub is_late: Signal<In, Bit>,
         pub now: Signal<In, Bits<64>>,
         pub changes: Signal<Out, Bit>,
@@ -64,19 +69,21 @@ block! {
         pub ends: Signal<Out, Bit>,
         complete: Complete,
         consume: Consume,
-        admit: Admit<PAGES>,
+        admit: Admit,
         visit: Visit,
         is_changed: Signal<Local, Bit>,
+        is_joining: Signal<Local, Bit>,
+        is_told: Signal<Local, Bit>,
         row_after: Signal<Local, QueueRow>,
     }
 }
 
-impl<const PAGES: usize> Logic for Decide<PAGES> {
+impl Logic for Decide {
     #[hdl_gen]
     fn update(&mut self) {
         self.complete.done.next = self.done.val();
         self.complete.row.next = self.row.val();
-        self.complete.held.next = self.known.val().held;
+        self.complete.is_full.next = self.known.val().is_full;
         self.complete.is_enough.next = self.known.val().is_enough;
         self.complete.now.next = self.now.val();
         self.consume.doorbell.next = self.doorbell.val();
@@ -87,6 +94,7 @@ impl<const PAGES: usize> Logic for Decide<PAGES> {
         self.consume.left.next = self.known.val().left;
         self.consume.now.next = self.now.val();
         self.admit.command.next = self.command.val();
+        self.admit.sense.next = self.sense.val();
         self.admit.row.next = self.row.val();
         self.admit.is_beyond.next = self.known.val().is_beyond;
         self.visit.row.next = self.row.val();
@@ -106,21 +114,23 @@ impl<const PAGES: usize> Logic for Decide<PAGES> {
         if self.visits.val() {
             self.row_after.next = self.visit.after.val();
         }
-        self.changes.next = self.is_changed.val();
+        self.changes.next = self.goes.val() & self.is_changed.val();
         self.after.next = self.row_after.val();
         // No queue stands in line twice.
-        self.joins.next = (self.is_changed.val() & self.row_after.val().lined & !self.row.val().lined)
+        self.is_joining.next = (self.is_changed.val() & self.row_after.val().lined & !self.row.val().lined)
             | (self.visits.val() & !self.visit.leaves.val());
-        self.writes.next = self.completes.val() & self.complete.written.val();
-        self.made.next = self.complete.entry.val();
-        self.loses.next = self.completes.val() & self.complete.lost.val();
-        self.fires.next = (self.completes.val() & self.complete.fires.val())
+        self.joins.next = self.goes.val() & self.is_joining.val();
+        self.is_told.next = (self.completes.val() & self.complete.fires.val())
             | (self.consumes.val() & self.consume.fires.val())
             | (self.visits.val() & self.visit.fires.val());
-        self.overflows.next = self.completes.val() & self.complete.overflows.val();
-        self.bad.next = self.consumes.val() & self.consume.bad.val();
-        self.wrong_page.next = self.consumes.val() & self.consume.wrong_page.val();
+        self.fires.next = self.goes.val() & self.is_told.val();
+        self.writes.next = self.goes.val() & self.completes.val() & self.complete.written.val();
+        self.made.next = self.complete.entry.val();
+        self.loses.next = self.goes.val() & self.completes.val() & self.complete.lost.val();
+        self.overflows.next = self.goes.val() & self.completes.val() & self.complete.overflows.val();
+        self.bad.next = self.goes.val() & self.consumes.val() & self.consume.bad.val();
+        self.wrong_page.next = self.goes.val() & self.consumes.val() & self.consume.wrong_page.val();
         self.given.next = self.admit.reply.val();
-        self.ends.next = self.commands.val() & self.admit.ends.val();
+        self.ends.next = self.goes.val() & self.commands.val() & self.admit.ends.val();
     }
 }

@@ -43,8 +43,8 @@ block! {
     /// Holds `2^CQS` completion queues.
     ///
     /// - **Ports** `number`: a queue; `read`: `row` and `beyond` show it from the next cycle on, until the next read; a
-    ///   number beyond the table reads as a row that does not exist, and `beyond` says so. `write`, `write_row`: stores
-    ///   the row of `number` at the clock edge. `probe`, `exists`: does this queue exist? `ready`: the table counts.
+    ///   number beyond the table reads as a row that does not exist, and `beyond` says so. `write`, `write_number`, `write_row`:
+    ///   stores the row of this queue at the clock edge. `probe`, `exists`: does this queue exist? `ready`: the table counts.
     /// - **Latency** `row` 1 cycle, `exists` none; a write shows in both after its clock edge. **Rate** one read or write
     ///   per cycle, and both probes.
     /// - **Reset** clears the table, a row a cycle; `ready` and `exists` are low meanwhile, and nothing may be written.
@@ -57,6 +57,7 @@ block! {
         pub row: Signal<Out, QueueRow>,
         pub beyond: Signal<Out, Bit>,
         pub write: Signal<In, Bit>,
+        pub write_number: Signal<In, Bits<CQS>>,
         pub write_row: Signal<In, QueueRow>,
         pub probe: [Signal<In, Bits<24>>; 2],
         pub exists: [Signal<Out, Bit>; 2],
@@ -98,7 +99,7 @@ impl<const CQS: usize> Logic for Table<CQS> {
         }
 
         self.stores.next = self.write.val() | self.scrubbing.q.val();
-        self.stored_at.next = bit_cast::<CQS, 32>(self.number.val());
+        self.stored_at.next = self.write_number.val();
         self.stored.next = self.write_row.val();
         if self.scrubbing.q.val() {
             self.stored_at.next = self.scrubbed.q.val();

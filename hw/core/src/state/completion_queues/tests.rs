@@ -10,7 +10,8 @@ use super::model::{INDICES, Queues, order};
 use super::rig::{CLOCK_KHZ, CQS, PAGES, Rig};
 use super::table::QueueRow;
 use super::{
-    CompletionQueues, admit, answer, choose, complete, consume, decide, deliver, look, patrol, table, visit,
+    CompletionQueues, admit, answer, choose, complete, consume, decide, deliver, examine, look, patrol,
+    table, visit,
 };
 use crate::host::work::{CqDoorbell, Done};
 use crate::state::command::ObjectCommand;
@@ -233,7 +234,7 @@ fn indices_and_phase_pass_the_wrap_of_24_bits() {
             ..Default::default()
         };
         queues.rows.insert(5, queue);
-        let mut block = Box::new(decide::Decide::<PAGES>::default());
+        let mut block = Box::new(decide::Decide::default());
         block.connect_all();
         let mut row = QueueRow {
             exists: true,
@@ -257,11 +258,13 @@ fn indices_and_phase_pass_the_wrap_of_24_bits() {
             };
             block.completes.next = !rings;
             block.consumes.next = rings;
+            block.goes.next = true;
             block.done.next = done;
             block.doorbell.next = doorbell;
             block.now.next = time;
             block.row.next = row;
             block.known.next.held = row.producer - row.consumer;
+            block.known.next.is_full = queues.rows[&5].held() == 1 << log;
             block.known.next.moved = doorbell.consumer - row.consumer;
             block.known.next.left = row.producer - doorbell.consumer;
             block.known.next.is_enough = true;
@@ -289,15 +292,26 @@ fn indices_and_phase_pass_the_wrap_of_24_bits() {
 #[test]
 fn rust_and_verilog_agree() {
     let cases = vec![
-        differential!("cq_table", table::Table::<3>::default, clock, [number, read, write, write_row]),
-        differential!("cq_complete", complete::Complete::default, [done, row, held, is_enough, now]),
+        differential!(
+            "cq_table",
+            table::Table::<3>::default,
+            clock,
+            [number, read, write, write_number, write_row]
+        ),
+        differential!("cq_complete", complete::Complete::default, [done, row, is_full, is_enough, now]),
         differential!(
             "cq_consume",
             consume::Consume::default,
             [doorbell, row, is_foreign, moved, held, left, now]
         ),
-        differential!("cq_admit", admit::Admit::<2>::default, [command, row, is_beyond]),
-        differential!("cq_look", look::Look::default, clock, [looks, read_row, is_beyond, doorbell]),
+        differential!("cq_admit", admit::Admit::default, [command, sense, row, is_beyond]),
+        differential!("cq_examine", examine::Examine::<2>::default, [command]),
+        differential!(
+            "cq_look",
+            look::Look::<2>::default,
+            clock,
+            [looks, read_row, is_beyond, doorbell, command]
+        ),
         differential!("cq_visit", visit::Visit::default, [row, is_late]),
         differential!(
             "cq_choose",
@@ -313,8 +327,11 @@ fn rust_and_verilog_agree() {
         ),
         differential!(
             "cq_decide",
-            decide::Decide::<2>::default,
-            [completes, consumes, commands, visits, done, doorbell, command, row, known, is_late, now]
+            decide::Decide::default,
+            [
+                completes, consumes, commands, visits, goes, done, doorbell, command, row, known, sense,
+                is_late, now
+            ]
         ),
         differential!(
             "cq_deliver",

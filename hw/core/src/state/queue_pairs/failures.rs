@@ -19,8 +19,8 @@ block! {
     /// One that has drained is told of if its body wants that. If it is not draining any more, the news is old, and ignored.
     ///
     /// - **Ports** `error`: who goes into error; `emptied`: who has drained, behind errors; `event`: to be told; `change`: to the sending side. `open`: the tables are free in this
-    ///   cycle and the next, unless `looks`. `read`, `index`: asks the tables; `looks`, `body`: a cycle later they show this
-    ///   queue pair; `write`, `write_index`, `write_body`: its body afterwards. `busy`: something is inside.
+    ///   cycle and the next, unless `looks`. `read`, `index`: asks the tables; `looks`, `body`, `beyond`: a cycle later they show this
+    ///   queue pair, or that there is no such place; `write`, `write_index`, `write_body`: its body afterwards. `busy`: something is inside.
     /// - **Latency** 1 cycle from `error` to `write`, 2 to `event` and `change`. **Rate** one error in 2 cycles, in 3 if there
     ///   is something to tell.
     /// - **Backpressure** an event or a change that is not taken stalls `error` and `emptied`; their `ready` follows
@@ -38,6 +38,7 @@ block! {
         pub index: Signal<Out, Bits<32>>,
         pub looks: Signal<Out, Bit>,
         pub body: Signal<In, Bits<896>>,
+        pub beyond: Signal<In, Bit>,
         pub write: Signal<Out, Bit>,
         pub write_index: Signal<Out, Bits<QPS>>,
         pub write_body: Signal<Out, Bits<896>>,
@@ -99,7 +100,8 @@ impl<const QPS: usize> Logic for Failures<QPS> {
         }
 
         self.state.next = self.body.val().get_bits::<3>(self.state_at.val().index());
-        self.exists.next = self.body.val().get_bits::<3>(self.kind_at.val().index()).any();
+        self.exists.next =
+            self.body.val().get_bits::<3>(self.kind_at.val().index()).any() & !self.beyond.val();
         self.goes.next = self.looking.q.val()
             & !self.is_emptied.q.val()
             & self.exists.val()

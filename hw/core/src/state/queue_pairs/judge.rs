@@ -37,7 +37,8 @@ block! {
     /// Judges one command against the queue pair it names. The first cause that applies refuses it.
     ///
     /// - **Ports** `verb`, `attributes`, `body`: of the command; `present`, `beyond`: what the tables show; `cq_exists`, `srq_exists`: as
-    ///   in [`Creation`]. `verdict`; `outcome`: the queue pair to be stored, all zero for none, or to be shown.
+    ///   in [`Creation`]. `verdict`; `outcome`: the queue pair to be stored, all zero for none, or to be shown; it follows from
+    ///   the verb alone, which is known early, and means nothing unless the verdict says so.
     /// - **Latency** 1 cycle, in which the inputs stay as they are: the checks are registered, for they are deep.
     /// - **Reset** none: nothing is kept.
     pub struct Judge<const CQS: usize, const PAGES: usize> {
@@ -53,10 +54,9 @@ block! {
         pub outcome: Signal<Out, Bits<896>>,
         creation: Creation<CQS, PAGES>,
         modification: Modification,
+        has_attributes: Reg<Bit>,
         is_refused: Reg<Bit>,
         creation_field: Reg<Bits<16>>,
-        modification_status: Reg<Bits<16>>,
-        modification_field: Reg<Bits<16>>,
         to: Reg<Bits<3>>,
         exists: Signal<Local, Bit>,
         is_modified: Signal<Local, Bit>,
@@ -86,7 +86,8 @@ block! {
 impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, is_refused, creation_field, modification_status, modification_field, to);
+        clock!(self, clock, modification);
+        dff_setup!(self, clock, has_attributes, is_refused, creation_field, to);
         self.creation.body.next = self.body.val();
         for i in 0..2 {
             self.creation.cq_exists[i].next = self.cq_exists[i].val();
@@ -95,14 +96,14 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
         self.modification.present.next = self.present.val();
         self.modification.body.next = self.body.val();
         self.modification.attributes.next = self.attributes.val();
+        self.has_attributes.d.next = self.attributes.val().any();
         self.is_refused.d.next = self.creation.refused.val();
         self.creation_field.d.next = self.creation.field.val();
-        self.modification_status.d.next = self.modification.status.val();
-        self.modification_field.d.next = self.modification.field.val();
         self.to.d.next = self.modification.to.val();
 
-        self.exists.next = self.present.val().get_bits::<8>(self.kind_at.val().index()).any();
-        self.is_modified.next = self.modification_status.q.val() == self.done.val();
+        self.exists.next =
+            self.present.val().get_bits::<8>(self.kind_at.val().index()).any() & !self.beyond.val();
+        self.is_modified.next = self.modification.status.val() == self.done.val();
         self.from.next = self.present.val().get_bits::<3>(self.state_at.val().index());
         self.is_reset.next = self.to.q.val() == self.reset_state.val();
         // Drained already, it has been told of before.
@@ -119,17 +120,23 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
         self.verdict.next.shows = false;
         self.outcome.next = 0.into();
         if self.verb.val() == self.create.val() {
+            self.outcome.next = self.creation.stored.val();
+        } else if self.verb.val() == self.modify.val() {
+            self.outcome.next = self.modification.merged.val();
+        } else if self.verb.val() == self.query.val() {
+            self.outcome.next = self.present.val();
+        }
+        if self.verb.val() == self.create.val() {
             if self.beyond.val() {
                 self.verdict.next.status = self.out_of_range.val();
             } else if self.exists.val() {
                 self.verdict.next.status = self.exists_already.val();
-            } else if self.attributes.val().any() {
+            } else if self.has_attributes.q.val() {
                 self.verdict.next.status = self.bad_attribute.val();
             } else if self.is_refused.q.val() {
                 self.verdict.next.status = self.bad_field.val();
                 self.verdict.next.field = self.creation_field.q.val();
             } else {
-                self.outcome.next = self.creation.stored.val();
                 self.verdict.next.writes = true;
                 self.verdict.next.changes = true;
                 self.verdict.next.resets = true;
@@ -142,9 +149,8 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
         } else if !self.exists.val() {
             self.verdict.next.status = self.no_object.val();
         } else if self.verb.val() == self.modify.val() {
-            self.verdict.next.status = self.modification_status.q.val();
-            self.verdict.next.field = self.modification_field.q.val();
-            self.outcome.next = self.modification.merged.val();
+            self.verdict.next.status = self.modification.status.val();
+            self.verdict.next.field = self.modification.field.val();
             self.verdict.next.writes = self.is_modified.val();
             self.verdict.next.drains = self.is_modified.val() & (self.is_reset.val() | self.is_paused.val());
             self.verdict.next.pauses = self.is_paused.val();
@@ -157,7 +163,6 @@ impl<const CQS: usize, const PAGES: usize> Logic for Judge<CQS, PAGES> {
                     | (self.to.q.val() == self.ready_to_send.val())
                     | (self.to.q.val() == self.error_state.val()));
         } else if self.verb.val() == self.query.val() {
-            self.outcome.next = self.present.val();
             self.verdict.next.shows = true;
         } else {
             self.verdict.next.writes = true;

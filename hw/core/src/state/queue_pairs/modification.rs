@@ -7,6 +7,7 @@ use stroma_abi::desc::{CommandStatus, QueuePair, QueuePairKind, QueuePairState};
 use super::attributes::{ATTRIBUTES, ones, place, set_by, set_by_creation};
 use super::transitions::Transitions;
 use crate::constant::{constants, number};
+use crate::prim::reg::Reg;
 
 /// States there are.
 const STATES: usize = QueuePairState::ALL.len();
@@ -21,7 +22,7 @@ const _: () = {
 };
 
 block! {
-    /// Judges a modify command and carries it out on a body. Logic only.
+    /// Judges a modify command and carries it out on a body.
     ///
     /// An attribute that does not exist is told first, then a state that does not, then what the table of states says,
     /// then the values of the fields in the order of their bytes. A raw queue pair has the longest path MTU: its packets
@@ -30,8 +31,10 @@ block! {
     /// - **Ports** `present`: the queue pair, which exists; `body`, `attributes`: of the command; `status`, `field`: for
     ///   the reply; `to`: the state afterwards; `merged`: the queue pair afterwards, if `status` is Done. On its way
     ///   to RESET it loses all that modify commands gave it; on its way to Drained it is draining.
-    /// - **Latency** 0 cycles. **Reset** none.
+    /// - **Latency** 1 cycle for `status` and `field`, in which the inputs stay as they are: what each cause says is registered
+    ///   before the first is chosen. 0 for the rest. **Reset** none.
     pub struct Modification {
+        pub clock: Signal<In, Clock>,
         pub present: Signal<In, Bits<896>>,
         pub body: Signal<In, Bits<896>>,
         pub attributes: Signal<In, Bits<64>>,
@@ -48,6 +51,11 @@ block! {
         is_raw: Signal<Local, Bit>,
         reads_out: Signal<Local, Bits<5>>,
         reads_in: Signal<Local, Bits<5>>,
+        is_unknown: Reg<Bit>,
+        is_nowhere: Reg<Bit>,
+        transition: Reg<Bits<16>>,
+        is_wrong: Reg<Bit>,
+        wrong_field: Reg<Bits<16>>,
         mask: Signal<Local, Bits<896>>,
         mixed: Signal<Local, Bits<896>>,
         kind_at: Constant<Bits<10>> = number(QueuePair::KIND.offset()),
@@ -82,6 +90,7 @@ block! {
 impl Logic for Modification {
     #[hdl_gen]
     fn update(&mut self) {
+        dff_setup!(self, clock, is_unknown, is_nowhere, transition, is_wrong, wrong_field);
         self.from.next = self.present.val().get_bits::<3>(self.state_at.val().index());
         self.asked.next = self.body.val().get_bits::<8>(self.state_at.val().index());
         self.target.next = self.from.val();
@@ -105,28 +114,39 @@ impl Logic for Modification {
         self.is_raw.next = self.present.val().get_bits::<3>(self.kind_at.val().index()) == self.raw.val();
         self.reads_out.next = self.body.val().get_bits::<5>(self.reads_out_at.val().index());
         self.reads_in.next = self.body.val().get_bits::<5>(self.reads_in_at.val().index());
-        self.status.next = self.bad_field.val();
-        self.field.next = 0.into();
-        if (self.attributes.val() >> self.attribute_count.val()).any() {
-            self.status.next = self.bad_attribute.val();
-        } else if self.is_no_state.val() {
-            self.field.next = self.state_byte.val();
-        } else if self.transitions.status.val() != self.done.val() {
-            self.status.next = self.transitions.status.val();
-        } else if self.attributes.val().get_bit(self.path_mtu_bit.val().index())
+        self.is_unknown.d.next = (self.attributes.val() >> self.attribute_count.val()).any();
+        self.is_nowhere.d.next = self.is_no_state.val();
+        self.transition.d.next = self.transitions.status.val();
+        self.is_wrong.d.next = true;
+        self.wrong_field.d.next = 0.into();
+        if self.attributes.val().get_bit(self.path_mtu_bit.val().index())
             & (!self.path_mtu.val().any()
                 | (self.path_mtu.val() > self.path_mtu_max.val())
                 | (self.is_raw.val() & (self.path_mtu.val() != self.path_mtu_max.val())))
         {
-            self.field.next = self.path_mtu_byte.val();
+            self.wrong_field.d.next = self.path_mtu_byte.val();
         } else if self.attributes.val().get_bit(self.reads_out_bit.val().index())
             & (self.reads_out.val() > self.reads_max.val())
         {
-            self.field.next = self.reads_out_byte.val();
+            self.wrong_field.d.next = self.reads_out_byte.val();
         } else if self.attributes.val().get_bit(self.reads_in_bit.val().index())
             & (self.reads_in.val() > self.reads_max.val())
         {
-            self.field.next = self.reads_in_byte.val();
+            self.wrong_field.d.next = self.reads_in_byte.val();
+        } else {
+            self.is_wrong.d.next = false;
+        }
+
+        self.status.next = self.bad_field.val();
+        self.field.next = 0.into();
+        if self.is_unknown.q.val() {
+            self.status.next = self.bad_attribute.val();
+        } else if self.is_nowhere.q.val() {
+            self.field.next = self.state_byte.val();
+        } else if self.transition.q.val() != self.done.val() {
+            self.status.next = self.transition.q.val();
+        } else if self.is_wrong.q.val() {
+            self.field.next = self.wrong_field.q.val();
         } else {
             self.status.next = self.done.val();
         }

@@ -16,7 +16,7 @@ block! {
     /// Holds `2^QPS` queue pairs: bodies, and rows made of them.
     ///
     /// - **Ports** `read`, `index`: `body` shows that queue pair from the next cycle on and holds it until the next read,
-    ///   `beyond` that there is no such place; a body of kind 0, which is also read beyond the table, is no queue pair.
+    ///   `beyond` that there is no such place, so that `body` means nothing; a body of kind 0 is no queue pair.
     ///   `write*`: stores a body and its row at the clock edge. `row_enable`, `row_index`, `row`: the same read for the
     ///   sending side, at any time; `peer*`, `path*`, `ring*`: as in [`Peers`], [`Paths`] and, for two readers, [`Rings`]. `probe`, `exists`: is there such a
     ///   queue pair? `ready`: the tables are clean.
@@ -92,9 +92,6 @@ impl<const QPS: usize> Logic for Tables<QPS> {
         }
         self.beyond.next = self.is_beyond.q.val();
         self.body.next = self.bodies.read_data.val();
-        if self.is_beyond.q.val() {
-            self.body.next = 0.into();
-        }
         self.rows.read_enable.next = self.row_enable.val();
         self.rows.read_address.next = bit_cast::<QPS, 24>(self.row_index.val());
         if self.row_enable.val() {

@@ -24,6 +24,7 @@ block! {
         pub status: Signal<Out, Bits<16>>,
         given: Signal<Local, Bits<ATTRIBUTES>>,
         is_free: Signal<Local, Bit>,
+        is_meant: Signal<Local, Bit>,
         is_known: Signal<Local, Bit>,
         is_legal: Signal<Local, Bit>,
         row_from: [Constant<Bits<3>>; ROWS] = std::array::from_fn(|row| number(TRANSITIONS[row].from as u64)),
@@ -50,17 +51,18 @@ impl Logic for Transitions {
         self.is_free.next = self.attributes.val().get_bit(self.state_at.val().index())
             & ((self.to.val() == self.reset_state.val()) | (self.to.val() == self.error_state.val()));
         self.is_known.next = self.is_free.val();
-        self.is_legal.next = !self.given.val().any();
+        self.is_legal.next = self.is_free.val() & !self.given.val().any();
+        // A change has one row at most, so the order does not matter: whatever the rows say is or-ed.
         for i in 0..ROWS {
-            if !self.is_free.val()
+            self.is_meant.next = !self.is_free.val()
                 & (self.from.val() == self.row_from[i].val())
                 & (self.to.val() == self.row_to[i].val())
-                & self.row_kinds[i].val().get_bit(self.kind.val().index())
-            {
-                self.is_known.next = true;
-                self.is_legal.next = !(self.required[i].val() & !self.given.val()).any()
-                    & !(self.given.val() & !self.allowed[i].val()).any();
-            }
+                & self.row_kinds[i].val().get_bit(self.kind.val().index());
+            self.is_known.next = self.is_known.val() | self.is_meant.val();
+            self.is_legal.next = self.is_legal.val()
+                | (self.is_meant.val()
+                    & !(self.required[i].val() & !self.given.val()).any()
+                    & !(self.given.val() & !self.allowed[i].val()).any());
         }
         self.status.next = self.done.val();
         if !self.is_known.val() {

@@ -11,6 +11,7 @@ use super::keyed::Keyed;
 use super::measure::Measure;
 use super::onward::Onward;
 use super::pace::Pace;
+use super::patience::Patience;
 use super::remain::Remain;
 use super::route::Order;
 use super::rows::CursorRow;
@@ -24,7 +25,7 @@ block! {
     /// Decides what becomes of works.
     ///
     /// A work's rows are read; the cursor catches up, while the message under it is read; the work is judged; and all that follows
-    /// is written and sent in one cycle. The next one begins while it is judged, as [`Pace`] has it.
+    /// is written and sent in one cycle. The next one begins while it is judged, as [`Pace`] has it; [`Patience`] may keep it a little.
     ///
     /// - **Ports** `coming`: a work is shown from the next cycle on; `work`, `opening`: that work, and how its units begin, until `takes`;
     ///   `free`, `room`, `same`: as in [`Pace`]; `begins`: it begins; `row`, `acked`, `keyed`: its rows, a cycle later and in each
@@ -33,7 +34,7 @@ block! {
     ///   `changed`: what happened between works, to which queue pair; `out_slot`: the message looked at, with `takes`; `records`:
     ///   `entry` is to be stored at the place of `sent_slot`; `idle`: no work is under way; the rest as in [`Admit`](super::Admit).
     /// - **Latency** 3 cycles from `begins` to what a work gives. **Rate** 2 cycles a work, 3 behind one that goes to the mover or to a key,
-    ///   and behind one of the same queue pair that does not leave the cursor behind all messages, or leaves just one unanswered.
+    ///   and behind one of the same queue pair that does not leave the cursor behind all messages, or leaves just one unanswered, or 32.
     /// - **Backpressure** a work does not begin while any output lacks room, but for `key`: without room there, work on a key
     ///   does not go.
     /// - **Reset** forgets the works under way and the job, and counts local works from 0.
@@ -75,6 +76,7 @@ block! {
         pub idle: Signal<Out, Bit>,
         pace: Pace,
         catch_up: CatchUp,
+        patience: Patience,
         onward: Onward,
         measure: Measure,
         remain: Remain,
@@ -104,10 +106,11 @@ impl Logic for Desk {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins of the stages, one line a wire")]
     fn update(&mut self) {
-        clock!(self, clock, pace, job, tickets, keys);
+        clock!(self, clock, pace, patience, job, tickets, keys);
         dff_setup!(self, clock, held, held_opening, cursor, resumes, pending, reads, packets, verdict);
         dff_setup!(self, clock, ahead, skips, left);
         self.pace.reset.next = self.reset.val();
+        self.patience.reset.next = self.reset.val();
         self.job.reset.next = self.reset.val();
         self.tickets.reset.next = self.reset.val();
         self.pace.coming.next = self.coming.val();
@@ -116,6 +119,7 @@ impl Logic for Desk {
         self.pace.same.next = self.same.val();
         self.pace.onward.next = self.onward.can.val();
         self.pace.alone.next = self.onward.alone.val();
+        self.pace.keeps.next = self.patience.keeps.val();
         self.begins.next = self.pace.begins.val();
         self.takes.next = self.pace.takes.val();
         self.acts.next = self.pace.acting.val();
@@ -126,7 +130,15 @@ impl Logic for Desk {
         self.catch_up.acked.next = self.acked.val();
         self.catch_up.work.next = self.work.val();
         self.catch_up.follows.next = self.job.follows.val() & !self.acts.val();
+        self.patience.catching.next = self.pace.catching.val() & !self.pace.straight.val();
+        self.patience.work.next = self.work.val();
+        self.patience.opening.next = self.opening.val();
+        self.patience.row.next = self.row.val();
+        self.patience.acked.next = self.acked.val();
+        self.patience.hurries.next = !self.free.val();
+        self.patience.admits.next = self.acts.val() & self.verdict.q.val().message;
         self.onward.row.next = self.cursor.q.val();
+        self.onward.before.next = self.pending.q.val();
         self.onward.verdict.next = self.verdict.q.val();
         self.onward.after.next = self.advance.after.val();
         self.onward.acked.next = self.acked.val();
@@ -134,13 +146,14 @@ impl Logic for Desk {
         self.measure.path_mtu.next = self.work.val().path_mtu;
         self.out_slot.next = self.catch_up.looks.val();
         self.tickets.ended.next = self.ended.val();
-        self.tickets.asks.next = self.pace.takes.val();
+        self.tickets.asks.next = self.pace.catching.val();
         self.tickets.asked.next = self.row.val().local_ticket;
-        self.keys.looks.next = self.pace.takes.val();
+        self.keys.looks.next = self.pace.catching.val();
         self.keys.turn.next = self.row.val().key_turn;
         self.keys.keyed.next = self.keyed.val();
         self.keys.room.next = self.key.ready.val();
-        if self.pace.takes.val() {
+        // Each cycle anew while it catches up: whether it has, is known late, and nobody looks before.
+        if self.pace.catching.val() {
             self.held.d.next = self.work.val();
             self.held_opening.d.next = self.opening.val();
             self.packets.d.next = self.measure.packets.val();
@@ -154,7 +167,7 @@ impl Logic for Desk {
             self.out_slot.next = self.onward.looks.val();
             self.tickets.asked.next = self.cursor.q.val().local_ticket;
             self.keys.turn.next = self.cursor.q.val().key_turn;
-            if self.pace.takes.val() {
+            if self.pace.catching.val() {
                 self.cursor.d.next = self.onward.caught.val();
                 self.resumes.d.next = false;
                 self.pending.d.next = self.onward.pending.val();

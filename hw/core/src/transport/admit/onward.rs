@@ -4,16 +4,18 @@ use rust_hdl::prelude::*;
 
 use super::judge::Verdict;
 use super::rows::CursorRow;
-use crate::transport::records::AckedRow;
+use crate::constant::number;
+use crate::transport::records::{AckedRow, OUTSTANDING_LOG};
 
 block! {
     /// Where the next work of the same queue pair goes on, told while the one before it acts. Logic only.
     ///
     /// That is simple where all that was sent is new: the cursor stands behind the last message and has nothing to catch up
-    /// with. Every other case waits for the row.
+    /// with. Every other case waits for the row; and so does one in which as many may be unanswered as may be, because a
+    /// work can be kept only with its row.
     ///
-    /// - **Ports** `row`, `verdict`, `after`: of the work that acts, as in [`Advance`](super::advance::Advance); `acked`: of its queue
-    ///   pair. `can`: the next may go on so; `alone`: no other work may be looked at meanwhile, because it could find out about room or
+    /// - **Ports** `row`, `verdict`, `after`: of the work that acts, as in [`Advance`](super::advance::Advance); `before`: messages unanswered
+    ///   when it was looked at; `acked`: of its queue pair. `can`: the next may go on so; `alone`: no other work may be looked at meanwhile, because it could find out about room or
     ///   about an index what is true no more; `caught`, `looks`, `pending`, `reads`: as [`CatchUp`](super::catch_up::CatchUp) gives them.
     /// - **Latency** 0 cycles. **Reset** none.
     /// - **Limits** `can` counts if not `alone`.
@@ -21,6 +23,7 @@ block! {
         pub row: Signal<In, CursorRow>,
         pub verdict: Signal<In, Verdict>,
         pub after: Signal<In, CursorRow>,
+        pub before: Signal<In, Bits<6>>,
         pub acked: Signal<In, AckedRow>,
         pub can: Signal<Out, Bit>,
         pub alone: Signal<Out, Bit>,
@@ -28,11 +31,13 @@ block! {
         pub looks: Signal<Out, Bits<6>>,
         pub pending: Signal<Out, Bits<6>>,
         pub reads: Signal<Out, Bits<5>>,
+        is_nearly_full: Signal<Local, Bit>,
         is_new: Signal<Local, Bit>,
         is_newest: Signal<Local, Bit>,
         is_oldest: Signal<Local, Bit>,
         sends: Signal<Local, Bit>,
         stays: Signal<Local, Bit>,
+        nearly: Constant<Bits<6>> = number((1_u64 << OUTSTANDING_LOG) - 1),
     }
 }
 
@@ -51,7 +56,8 @@ impl Logic for Onward {
             & !self.verdict.val().fails
             & self.is_new.val()
             & self.row.val().started;
-        self.can.next = self.sends.val() | self.stays.val();
+        self.is_nearly_full.next = self.before.val() >= self.nearly.val();
+        self.can.next = (self.sends.val() | self.stays.val()) & !self.is_nearly_full.val();
         self.caught.next = self.after.val();
         self.caught.next.halted = self.after.val().halted | self.acked.val().failed;
         self.looks.next = self.acked.val().tail;

@@ -2,6 +2,7 @@ mod corners;
 mod differential;
 mod jobs;
 mod keys;
+mod patience;
 mod peer;
 mod requests;
 mod rests;

@@ -29,6 +29,8 @@ record! {
         pub asks: Bit,
         /// Its range goes on behind the last address: refused, and not asked for.
         pub wraps: Bit,
+        /// Its queue pair once more: the marks are few bits, so it is there sooner than that of the errand.
+        pub qpn: Bits<24>,
     }
 }
 
@@ -152,6 +154,7 @@ impl Logic for Ask {
         self.marks.sink.payload.next.is_request = self.is_request.val();
         self.marks.sink.payload.next.asks = self.asks.val();
         self.marks.sink.payload.next.wraps = self.wraps.val();
+        self.marks.sink.payload.next.qpn = self.errand.payload.val().qpn;
         self.waiting.valid.next = self.errands.source.valid.val();
         self.waiting.payload.next = self.errands.source.payload.val();
         self.mark.next = self.marks.source.payload.val();

@@ -20,6 +20,8 @@ record! {
         pub drops: Bit,
         /// Instead of one, these eight bytes are written, low byte first.
         pub has_value: Bit,
+        /// The opposite, for the handshakes: the other one has a whole beat to select.
+        pub has_payload: Bit,
         pub value: Bits<64>,
         /// Bytes of its first packet, or bytes to throw away.
         pub len: Bits<13>,
@@ -79,6 +81,7 @@ block! {
         open: Signal<Local, Bit>,
         beat: Signal<Local, Beat<D>>,
         has_beat: Signal<Local, Bit>,
+        is_end: Signal<Local, Bit>,
         length: Signal<Local, Bits<13>>,
         left_now: Signal<Local, Bits<13>>,
         /// Where the packet ends, from the beginning of this beat.
@@ -113,15 +116,15 @@ impl<const D: usize> Logic for Carry<D> {
         // In.
         self.open.next = self.passes.source.valid.val() & self.legs.sink.ready.val();
         self.beat.next = self.payload.payload.val();
-        self.has_beat.next = self.payload.valid.val();
         if self.passes.source.payload.val().has_value {
             self.beat.next.data = bit_cast::<D, 64>(self.passes.source.payload.val().value);
             self.beat.next.nbytes = self.value_len.val();
             self.beat.next.sop = true;
             self.beat.next.eop = true;
             self.beat.next.err = false;
-            self.has_beat.next = true;
         }
+        self.has_beat.next = self.payload.valid.val() | !self.passes.source.payload.val().has_payload;
+        self.is_end.next = self.payload.payload.val().eop | !self.passes.source.payload.val().has_payload;
         self.length.next = self.passes.source.payload.val().len;
         if self.is_second.q.val() {
             self.length.next = self.passes.source.payload.val().rest;
@@ -136,7 +139,7 @@ impl<const D: usize> Logic for Carry<D> {
         self.is_cut.next = (!self.is_tail.val() | self.passes.source.payload.val().continues)
             & (self.reach.val() <= self.beat_len.val());
         self.is_shared.next = self.is_cut.val() & (self.reach.val() != self.beat_len.val());
-        self.is_last.next = self.is_cut.val() | self.beat.val().eop;
+        self.is_last.next = self.is_cut.val() | self.is_end.val();
         self.offers.next = self.open.val() & self.passes.source.payload.val().writes & self.has_beat.val();
         self.moves.next = self.offers.val() & self.strip.sink.ready.val();
         self.throws.next =
@@ -148,7 +151,7 @@ impl<const D: usize> Logic for Carry<D> {
             & !self.is_shared.val()
             & (self.passes.source.payload.val().drops
                 | (self.passes.source.payload.val().writes
-                    & !self.passes.source.payload.val().has_value
+                    & self.passes.source.payload.val().has_payload
                     & self.strip.sink.ready.val()));
         self.strip.sink.valid.next = self.offers.val();
         self.strip.sink.payload.next = self.beat.val();

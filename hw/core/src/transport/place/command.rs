@@ -88,6 +88,7 @@ impl Logic for Command {
         self.pass.payload.next.writes = self.pieces.source.payload.val().writes;
         self.pass.payload.next.drops = self.pieces.source.payload.val().drops;
         self.pass.payload.next.has_value = self.pieces.source.payload.val().has_value;
+        self.pass.payload.next.has_payload = !self.pieces.source.payload.val().has_value;
         self.pass.payload.next.value = self.pieces.source.payload.val().value;
         self.pass.payload.next.len = self.pieces.source.payload.val().len;
         self.pass.payload.next.crosses = self.pieces.source.payload.val().crosses;

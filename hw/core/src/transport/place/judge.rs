@@ -20,7 +20,7 @@ block! {
     ///   `failure_next`: as [`Failures`](crate::state::failures::Failures); `open`: an errand may be judged; `piece`: what becomes of its payload; `judged`,
     ///   `untold`: as [`Verdict`] says it has to end, an allowed atomic with the DMA address of its word as `va`;
     ///   `refused`, `accepted`, `overtaken`: as [`Place`](super::Place) has them.
-    /// - **Latency** 0 cycles, to these pulses 1. **Rate** 1 errand per cycle.
+    /// - **Latency** 0 cycles, to these pulses 1. **Rate** 1 errand per cycle; behind one that `marks` 2 cycles more, for `open` is low.
     /// - **Backpressure** `piece` and `judged` go into FIFOs and move together, so `valid` of either follows `ready` of the
     ///   other; `ready` of the sinks follows both.
     /// - **Reset** forgets the pulses, and the arrival under way.
@@ -63,7 +63,7 @@ impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, is_refused, is_accepted, is_overtaken, is_begun, had_failed);
-        self.look.next = self.errand.payload.val().qpn;
+        self.look.next = self.mark.val().qpn;
         self.refused.next = self.is_refused.q.val();
         self.accepted.next = self.is_accepted.q.val();
         self.overtaken.next = self.is_overtaken.q.val();

@@ -14,8 +14,8 @@ block! {
     /// Operation and error come when the answers of all before are taken: the operation's answer goes another way and must
     /// not overtake them, and a queue pair in error answers nothing.
     ///
-    /// - **Ports** `errand`, `untold`: the oldest one; `has_errand`: its bytes are through; `goes`: it does, only with `is_giving`;
-    ///   `is_given`: nothing of it is left to give; `is_giving`: nothing is behind this cycle; `busy`: an answer or operation is on
+    /// - **Ports** `errand`, `untold`: the oldest one; `has_errand`: its bytes are through; `goes`: it does, only with both `has_errand` and `is_giving`;
+    ///   `is_given`: nothing of it is left to give; `is_giving`: nothing is behind this cycle, if `has_errand`; `busy`: an answer or operation is on
     ///   offer; the rest as in [`Place`](super::Place).
     /// - **Latency** from `has_errand` to `error` 0 cycles, to `task` and `operation` 1. **Rate** 1 errand per cycle; an error takes
     ///   1 or 2 more; an operation as many as the answer before it waits.
@@ -81,9 +81,13 @@ impl Logic for Reply {
             & self.needs_error.val()
             & !self.needs_operation.val()
             & self.is_quiet.val();
+        // With an errand, the answer or the operation that is left is taken in this cycle.
         self.is_giving.next = !self.needs_error.val()
-            & (!self.needs_task.val() | (self.answers.val() & !self.needs_operation.val()))
-            & (!self.needs_operation.val() | self.orders.val());
+            & (!self.needs_task.val() | (!self.must_wait.val() & self.tasks.sink.ready.val()));
+        if self.needs_operation.val() {
+            self.is_giving.next =
+                !self.needs_error.val() & self.is_quiet.val() & self.operations.sink.ready.val();
+        }
 
         // The ticket is noted when the command of this errand has been counted, and stays with the task.
         self.tasks.sink.valid.next = self.offers_task.val();

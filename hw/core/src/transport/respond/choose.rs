@@ -13,11 +13,11 @@ block! {
     /// visit that a task has just made necessary begins at once if nothing else waits; it may find that nothing is owed.
     ///
     /// - **Ports** `asked` (a task), `notice`, `failure`, `change`, `line`: such an operation waits, for the queue pair `*_qpn`; it stays
-    ///   until it is taken. `visits`: they may begin without the line. `begins`: the row of `chosen` is read in this cycle, and `takes_line`: from the line; `looks`: it is
+    ///   until it is taken. `room`: visits that begin now may send, and others only note; `visits`: they may begin without the line. `begins`: the row of `chosen` is read in this cycle, and `takes_line`: from the line; `looks`: it is
     ///   there, of `looked`, and the operation goes on; `follows`: the one before it has the same queue pair. With `looks` an
     ///   input is taken, as `takes_*` say. `decides`: the row of `index` can be acted on, and `lengthens` says
     ///   that more cycles are needed. `continues`: such a cycle; `stays`: it is not the last. `ends`: the operation does; `moves`: it does,
-    ///   or there is none. `tasks`, `notices`, `fails`, `alters`, `serves`: which it is, from `decides` to `ends`. `keeps`: it leaves the READ at the head as it is,
+    ///   or there is none. `tasks`, `notices`, `fails`, `alters`, `serves`: which it is, from `decides` to `ends`; `may_send`: a visit that may. `keeps`: it leaves the READ at the head as it is,
     ///   so that one behind it may read that. `joins`: its queue pair does not stand in line; `direct`: a visit to it begins, and it
     ///   need not. `works`: an operation is under way. `scrubs`: the row of `index` is to be cleared.
     /// - **Latency** `begins`, `looks`, `decides` in successive cycles. **Rate** an operation a cycle, of the same kind every 2 cycles
@@ -37,6 +37,7 @@ block! {
         pub change_qpn: Signal<In, Bits<24>>,
         pub line: Signal<In, Bit>,
         pub line_qpn: Signal<In, Bits<QPS>>,
+        pub room: Signal<In, Bit>,
         pub visits: Signal<In, Bit>,
         pub lengthens: Signal<In, Bit>,
         pub stays: Signal<In, Bit>,
@@ -64,6 +65,7 @@ block! {
         pub fails: Signal<Out, Bit>,
         pub alters: Signal<Out, Bit>,
         pub serves: Signal<Out, Bit>,
+        pub may_send: Signal<Out, Bit>,
         pub scrubs: Signal<Out, Bit>,
         turn: RoundRobin<5>,
         is_scrubbing: Reg<Bit>,
@@ -71,9 +73,11 @@ block! {
         is_looking: Reg<Bit>,
         next_kind: Reg<Bits<5>>,
         next_queue_pair: Reg<Bits<QPS>>,
+        had_room: Reg<Bit>,
         is_deciding: Reg<Bit>,
         is_continuing: Reg<Bit>,
         kind: Reg<Bits<5>>,
+        sends: Reg<Bit>,
         /// After reset the row to be cleared.
         queue_pair: Reg<Bits<QPS>>,
         request: Signal<Local, Bits<5>>,
@@ -96,8 +100,8 @@ impl<const QPS: usize> Logic for Choose<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, turn);
-        dff_setup!(self, clock, is_scrubbing, is_looking, next_kind, next_queue_pair);
-        dff_setup!(self, clock, is_deciding, is_continuing, kind, queue_pair);
+        dff_setup!(self, clock, is_scrubbing, is_looking, next_kind, next_queue_pair, had_room);
+        dff_setup!(self, clock, is_deciding, is_continuing, kind, sends, queue_pair);
         self.turn.reset.next = self.reset.val();
 
         // The last stage decides, for a cycle or more.
@@ -167,10 +171,12 @@ impl<const QPS: usize> Logic for Choose<QPS> {
             self.is_looking.d.next = self.starts.val();
             self.next_kind.d.next = self.grant.val();
             self.next_queue_pair.d.next = self.first.val();
+            self.had_room.d.next = self.room.val();
         }
         if self.goes_on.val() {
             self.is_deciding.d.next = self.passes.val();
             self.kind.d.next = self.next_kind.q.val();
+            self.sends.d.next = self.had_room.q.val();
             self.queue_pair.d.next = self.next_queue_pair.q.val();
         } else {
             self.is_deciding.d.next = false;
@@ -186,6 +192,7 @@ impl<const QPS: usize> Logic for Choose<QPS> {
         self.fails.next = self.kind.q.val().get_bit(2);
         self.alters.next = self.kind.q.val().get_bit(3);
         self.serves.next = self.kind.q.val().get_bit(4);
+        self.may_send.next = self.sends.q.val();
 
         self.scrubs.next = self.is_scrubbing.q.val();
         if self.is_scrubbing.q.val() {

@@ -1,6 +1,6 @@
 //! The answers in plain Rust, an operation at a time.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::Status;
@@ -62,6 +62,8 @@ pub struct Owed {
     /// READs and atomics that came for the first time, and those of them that are over.
     taken: u64,
     over: u64,
+    /// Those that were served while this one had something to send: each may be so once.
+    served_first: BTreeSet<usize>,
 }
 
 impl Owed {
@@ -71,8 +73,15 @@ impl Owed {
         self.ack.is_some() || !self.reads.is_empty() || self.cnp
     }
 
+    /// Has it something that may go?
+    fn is_due(&self, done: u64) -> bool {
+        let is_ack_first = self.ack.is_some_and(|ack| ack.behind == 0);
+        self.cnp || is_ack_first || self.reads.front().is_some_and(|(_, ticket)| *ticket <= done)
+    }
+
     /// Forgets all but a refusal.
     fn forget(&mut self) {
+        self.served_first.clear();
         self.reads.clear();
         self.over = self.taken;
         (self.packets, self.cnp, self.stopped) = (0, false, true);
@@ -89,6 +98,7 @@ impl Owed {
 
     /// Makes place for one that goes back, which asks for all behind again; a refusal, or a gap, goes behind it.
     fn go_back(&mut self) {
+        self.served_first.clear();
         self.reads.clear();
         (self.packets, self.over) = (0, self.taken);
         self.ack = self.ack.filter(|ack| !ack.is_positive()).map(|ack| Ack { behind: 1, ..ack });
@@ -182,6 +192,10 @@ impl Model {
     /// When its syndrome has more than eight bits.
     pub fn task(&mut self, task: &Task, ticket: u64) {
         let owed = self.at(task.qpn);
+        if owed.ack.is_some() {
+            // It may give way to something that has to wait.
+            owed.served_first.clear();
+        }
         if is_asked(task) {
             let is_gone_back = owed.is_gone_back(task);
             if is_gone_back {
@@ -247,8 +261,23 @@ impl Model {
     /// Visits a queue pair: the steps it sends, in colour 0.
     ///
     /// # Panics
-    /// When there is no such queue pair.
+    /// When there is no such queue pair, or another has waited since it sent last.
     pub fn serve(&mut self, number: usize, done: u64) -> Vec<TxStep> {
+        let steps = self.visit(number, done);
+        for (other, owed) in self.owed.iter_mut().enumerate() {
+            if steps.is_empty() {
+                continue;
+            }
+            if other == number || !owed.is_due(done) {
+                owed.served_first.clear();
+            } else {
+                assert!(owed.served_first.insert(number), "{number} is served twice, and {other} waits");
+            }
+        }
+        steps
+    }
+
+    fn visit(&mut self, number: usize, done: u64) -> Vec<TxStep> {
         let blank = TxStep {
             qpn: (number as u64).into(),
             last: true,

@@ -11,8 +11,8 @@ use crate::host::work::{QpChange, QpError};
 use crate::testing::{collect, push, read, verilated};
 use crate::transport::records::{Answer, Task, TxFailure, TxStep};
 
-/// log2 of the queue pairs.
-pub(super) const QPS: usize = 2;
+/// log2 of the queue pairs, but where a test says otherwise.
+const QPS: usize = 2;
 const RING: usize = QPS + 4;
 /// Tickets done at the start.
 const START: u64 = 1 << 20;
@@ -36,6 +36,8 @@ enum Event {
 
 pub(super) struct Rig {
     pub(super) bench: Bench,
+    /// log2 of the queue pairs.
+    log: usize,
     pub(super) task: SourceId,
     pub(super) notice: SourceId,
     pub(super) failure: SourceId,
@@ -73,43 +75,7 @@ pub(super) struct Rig {
 
 impl Default for Rig {
     fn default() -> Self {
-        let mut bench = verilated("respond", Respond::<QPS, RING>::default);
-        let [task, notice, failure, change] = ["task", "notice", "failure", "change"]
-            .map(|name| bench.source(name).expect("the stream exists"));
-        let [step, error] = ["step", "error"].map(|name| bench.sink(name).expect("the stream exists"));
-        let mut rig = Self {
-            bench,
-            task,
-            notice,
-            failure,
-            change,
-            step,
-            error,
-            model: Model::new(QPS),
-            rng: SplitMix64::new(0),
-            done: START,
-            ticket: START,
-            pause: false,
-            steps: Vec::new(),
-            errors: Vec::new(),
-            dropped: 0,
-            cnps: 0,
-            answered: Vec::new(),
-            longest: 0,
-            waits: [0; 4],
-            tasks: VecDeque::new(),
-            notices: VecDeque::new(),
-            failures: VecDeque::new(),
-            changes: VecDeque::new(),
-            done_before: START,
-            events: VecDeque::new(),
-            taken: VecDeque::new(),
-            burst: VecDeque::new(),
-            last_step: 0,
-        };
-        rig.reset(0);
-        rig.run(1 << QPS);
-        rig
+        Self::new(verilated("respond", Respond::<QPS, RING>::default), QPS)
     }
 }
 
@@ -153,6 +119,56 @@ pub(super) fn value(number: u64, psn: u64, found: u64) -> Task {
 }
 
 impl Rig {
+    /// With eight queue pairs, which are more than the front of the line holds.
+    pub(super) fn with_eight() -> Self {
+        Self::new(verilated("respond_eight", Respond::<3, 7>::default), 3)
+    }
+
+    fn new(mut bench: Bench, log: usize) -> Self {
+        let [task, notice, failure, change] = ["task", "notice", "failure", "change"]
+            .map(|name| bench.source(name).expect("the stream exists"));
+        let [step, error] = ["step", "error"].map(|name| bench.sink(name).expect("the stream exists"));
+        let mut rig = Self {
+            bench,
+            log,
+            task,
+            notice,
+            failure,
+            change,
+            step,
+            error,
+            model: Model::new(log),
+            rng: SplitMix64::new(0),
+            done: START,
+            ticket: START,
+            pause: false,
+            steps: Vec::new(),
+            errors: Vec::new(),
+            dropped: 0,
+            cnps: 0,
+            answered: Vec::new(),
+            longest: 0,
+            waits: [0; 4],
+            tasks: VecDeque::new(),
+            notices: VecDeque::new(),
+            failures: VecDeque::new(),
+            changes: VecDeque::new(),
+            done_before: START,
+            events: VecDeque::new(),
+            taken: VecDeque::new(),
+            burst: VecDeque::new(),
+            last_step: 0,
+        };
+        rig.reset(0);
+        rig.run(rig.queue_pairs());
+        rig
+    }
+
+    /// How many queue pairs there are.
+    pub(super) fn queue_pairs(&self) -> u64 {
+        1 << self.log
+    }
+
     /// Resets the block. Nothing may be left in a source.
     pub(super) fn reset(&mut self, seed: u64) {
         assert!(self.bench.is_sent(), "a beat of the run before is left");
@@ -160,11 +176,11 @@ impl Rig {
         for sink in [self.step, self.error] {
             self.bench[sink].take();
         }
-        self.model = Model::new(QPS);
+        self.model = Model::new(self.log);
         self.rng = SplitMix64::new(seed);
         (self.done, self.done_before, self.ticket, self.pause) = (START, START, START, false);
         (self.dropped, self.cnps, self.longest, self.waits) = (0, 0, 0, [0; 4]);
-        self.answered = vec![Vec::new(); 1 << QPS];
+        self.answered = vec![Vec::new(); 1 << self.log];
         self.steps.clear();
         self.errors.clear();
         self.events.clear();
@@ -250,7 +266,7 @@ impl Rig {
         self.dropped += u64::from(read::<bool>(&self.bench, "data_dropped"));
         self.cnps += u64::from(read::<bool>(&self.bench, "cnps_sent"));
         if read::<bool>(&self.bench, "answered_write") {
-            let index = read::<Bits<QPS>>(&self.bench, "answered_index").index();
+            let index = read::<Bits<16>>(&self.bench, "answered_index").index();
             let number = read::<Bits<5>>(&self.bench, "answered").into();
             if self.answered[index].last() != Some(&number) {
                 self.answered[index].push(number);

@@ -14,12 +14,12 @@ pub const BURST: usize = 4;
 
 block! {
     /// Makes the steps of a visit: a congestion notification, or up to four packets of the READ at the head, or the one of an
-    /// atomic there, or the acknowledgement that waits; nothing without room, or while the ticket of the READ is not done.
-    /// Such a visit still notes which tickets are done.
+    /// atomic there, or the acknowledgement that waits; nothing while the ticket of the READ is not done. Each visit notes which
+    /// tickets are done, and one that may not send does nothing else.
     ///
     /// - **Ports** `number`, `row`: the queue pair, steady. `decides`: the first cycle of the visit, with `entry`; `lengthens`: the data
     ///   of a READ is sent in those behind it, `continues`, while `stays`. `done`, `colour`: as of
-    ///   [`Respond`](super::Respond). `room`: all steps of a visit have room, with `decides`. `gives`, `step`: a step of
+    ///   [`Respond`](super::Respond). `may_send`: the visit may, and its steps have room; otherwise it only notes, and its queue pair stays in line where it is. `gives`, `step`: a step of
     ///   this cycle; `gives_cnp`: it is a notification. With the last cycle `changed`: the row from now on, but for the counts. `joins`: something is left, and the queue pair goes to the end of the
     ///   line; with `decides` or in the last cycle, once, as early as it is known. With the last cycle `finishes`: a READ or atomic that came for the first time is answered.
     /// - **Latency** 0 cycles from `decides` to a notification or acknowledgement, 1 to data. **Rate** a step per cycle.
@@ -33,7 +33,7 @@ block! {
         pub continues: Signal<In, Bit>,
         pub done: Signal<In, Bits<16>>,
         pub colour: Signal<In, Bit>,
-        pub room: Signal<In, Bit>,
+        pub may_send: Signal<In, Bit>,
         pub lengthens: Signal<Out, Bit>,
         pub stays: Signal<Out, Bit>,
         pub gives: Signal<Out, Bit>,
@@ -99,7 +99,7 @@ impl<const QPS: usize> Logic for Serve<QPS> {
             & self.has_read.val()
             & !(self.row.val().acks & (self.row.val().ack_after == self.row.val().head));
         self.answers.next = !self.row.val().cnp_due & !self.reads.val() & self.row.val().acks;
-        self.lengthens.next = self.reads.val() & self.room.val();
+        self.lengthens.next = self.reads.val() & self.may_send.val();
         self.has_more.next = self.row.val().acks | ((self.row.val().head + 1) != self.row.val().tail);
 
         // The READ at the head, from where the last visit ended.
@@ -151,8 +151,8 @@ impl<const QPS: usize> Logic for Serve<QPS> {
         self.step.next.colour = self.colour.val();
         self.step.next.op = self.notification.val();
         self.gives.next =
-            self.decides.val() & self.room.val() & (self.row.val().cnp_due | self.answers.val());
-        self.gives_cnp.next = self.decides.val() & self.room.val() & self.row.val().cnp_due;
+            self.decides.val() & self.may_send.val() & (self.row.val().cnp_due | self.answers.val());
+        self.gives_cnp.next = self.decides.val() & self.may_send.val() & self.row.val().cnp_due;
         if !self.row.val().cnp_due {
             self.step.next.op = self.acknowledgement.val();
             self.step.next.psn = self.row.val().ack_psn;
@@ -188,11 +188,9 @@ impl<const QPS: usize> Logic for Serve<QPS> {
         }
 
         self.changed.next = self.row.val();
-        self.changed.next.cnp_due = self.row.val().cnp_due & !self.room.val();
-        self.changed.next.acks = self.row.val().acks & !(self.answers.val() & self.room.val());
-        self.queues.next = self.has_read.val()
-            | (self.row.val().cnp_due & !self.room.val())
-            | (self.row.val().acks & !(self.answers.val() & self.room.val()));
+        self.changed.next.cnp_due = self.row.val().cnp_due & !self.may_send.val();
+        self.changed.next.acks = self.row.val().acks & !(self.answers.val() & self.may_send.val());
+        self.queues.next = self.has_read.val() | (self.row.val().acks & !self.answers.val());
         if self.are_all_due.val() {
             self.changed.next.due_to = self.row.val().tail;
         }
@@ -210,10 +208,13 @@ impl<const QPS: usize> Logic for Serve<QPS> {
                 self.queues.next = self.has_more.val();
             }
         }
-        self.changed.next.queued = self.queues.val();
+        self.changed.next.queued = self.row.val().queued;
+        if self.may_send.val() {
+            self.changed.next.queued = self.queues.val();
+        }
         self.joins.next = self.queues.val() & !self.has_more.val();
         if self.decides.val() {
-            self.joins.next = self.queues.val();
+            self.joins.next = self.queues.val() & self.may_send.val();
             if self.lengthens.val() {
                 self.joins.next = self.has_more.val();
             }

@@ -1,12 +1,13 @@
 mod again;
 mod corners;
+mod fairness;
 mod timing;
 
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::model::{Owed, mtu, packets, psn};
-use super::rig::{QPS, Rig};
-use super::{choose, count, line, locate, note, rows, serve};
+use super::rig::Rig;
+use super::{choose, count, line, locate, note, rows, serve, sweep};
 use crate::testing::{noise, read, stalls};
 use crate::transport::records::{Answer, Task, TxFailure};
 use crate::verilog::differential::{assert_agree, differential};
@@ -22,7 +23,7 @@ fn any_length(rng: &mut SplitMix64, mtu: u64) -> u64 {
 }
 
 /// Acknowledgements, values, and READs of all sizes around those of packets.
-fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
+fn any_task(rng: &mut SplitMix64, queue_pairs: u64, ticket: u64) -> Task {
     let path_mtu = 1 + rng.below(5);
     let length = any_length(rng, 128 << path_mtu);
     let answer = match rng.below(9) {
@@ -33,7 +34,7 @@ fn any_task(rng: &mut SplitMix64, ticket: u64) -> Task {
     let syndromes = [0x1f, 0x1f, 0x1f, 0x1f, 0x00, 0x60, 0x60, 0x61, 0x62, 0x2c];
     let syndrome = syndromes[usize::try_from(rng.below(10)).expect("small")];
     Task {
-        qpn: rng.below(1 << QPS).into(),
+        qpn: rng.below(queue_pairs).into(),
         path_mtu: path_mtu.into(),
         answer: (answer as u64).into(),
         syndrome: u64::from(if rng.below(40) == 0 { 0x63_u8 } else { syndrome }).into(),
@@ -61,7 +62,7 @@ fn or_again(rig: &mut Rig, task: &Task) -> Task {
 
 /// A failure of what a queue pair sends, or of something else.
 fn any_failure(rig: &mut Rig) -> TxFailure {
-    let number = rig.rng.below(1 << QPS);
+    let number = rig.rng.below(rig.queue_pairs());
     let head = rig.model.owed[usize::try_from(number).expect("small")].reads.front().map(|read| read.0);
     let near = |task: Task, rng: &mut SplitMix64| psn(task.psn, rng.below(packets(&task) + 1));
     let random: TxFailure = noise(&mut rig.rng);
@@ -71,16 +72,17 @@ fn any_failure(rig: &mut Rig) -> TxFailure {
 
 /// Everything at random.
 fn live(rig: &mut Rig, cycles: u64, often: u64) {
+    let queue_pairs = rig.queue_pairs();
     for _ in 0..cycles {
         if rig.rng.below(100) < often && rig.bench[rig.task].is_empty() {
             rig.ticket = rig.ticket.max(rig.done + rig.rng.below(20) - 10);
-            let task = any_task(&mut rig.rng, rig.ticket);
+            let task = any_task(&mut rig.rng, queue_pairs, rig.ticket);
             let goes_back = rig.rng.below(2) == 0;
             let task = if goes_back { or_again(rig, &task) } else { task };
             rig.send(&task);
         }
         if rig.rng.below(60) == 0 && rig.bench[rig.notice].is_empty() {
-            let number = rig.rng.below(1 << QPS);
+            let number = rig.rng.below(queue_pairs);
             rig.notify(number);
         }
         if rig.rng.below(400) == 0 && rig.bench[rig.failure].is_empty() {
@@ -88,7 +90,7 @@ fn live(rig: &mut Rig, cycles: u64, often: u64) {
             rig.fail_with(failure);
         }
         if rig.rng.below(150) == 0 && rig.bench[rig.change].is_empty() {
-            let number = rig.rng.below(1 << QPS);
+            let number = rig.rng.below(queue_pairs);
             let what = rig.rng.below(10);
             if what == 0 {
                 rig.end(number);
@@ -138,7 +140,7 @@ fn one_queue_pair_and_two_by_turns_agree_with_the_model_at_full_rate() {
         for _ in 0..6000 {
             if rig.bench[rig.task].is_empty() {
                 sent += 1;
-                let task = any_task(&mut rig.rng, rig.ticket);
+                let task = any_task(&mut rig.rng, 1, rig.ticket);
                 let task = Task { qpn: (sent & others).into(), ..task };
                 let task = if rig.rng.below(4) == 0 { or_again(&mut rig, &task) } else { task };
                 rig.send(&task);
@@ -187,8 +189,8 @@ fn recovers_from_reset() {
     let mut rig = Rig::default();
     rig.bench[rig.step].pause(Pause::Always);
     rig.bench[rig.error].pause(Pause::Always);
-    for number in 0..1 << QPS {
-        let task = Task { qpn: number.into(), ..any_task(&mut rig.rng, 0) };
+    for number in 0..rig.queue_pairs() {
+        let task = Task { qpn: number.into(), ..any_task(&mut rig.rng, 1, 0) };
         rig.send(&Task { answer: (Answer::Data as u64).into(), ticket: 0.into(), ..task });
     }
     rig.run(60);
@@ -199,7 +201,7 @@ fn recovers_from_reset() {
     rig.bench[rig.step].pause(Pause::None);
     rig.bench[rig.error].pause(Pause::None);
     rig.reset(1);
-    rig.run(1 << QPS);
+    rig.run(rig.queue_pairs());
     assert!(read::<bool>(&rig.bench, "ready") && !read::<bool>(&rig.bench, "busy"), "nothing is left");
     rig.run(50);
     rig.settle();
@@ -226,7 +228,7 @@ fn rust_and_verilog_agree() {
             "respond_serve",
             serve::Serve::<3>::default,
             clock,
-            [number, row, entry, decides, continues, done, colour, room]
+            [number, row, entry, decides, continues, done, colour, may_send]
         ),
         differential!(
             "respond_rows",
@@ -255,6 +257,7 @@ fn rust_and_verilog_agree() {
                 change_qpn,
                 line,
                 line_qpn,
+                room,
                 visits,
                 lengthens,
                 stays,
@@ -268,6 +271,7 @@ fn rust_and_verilog_agree() {
             clock,
             [sink.payload, sink.valid, source.ready]
         ),
+        differential!("respond_sweep", sweep::Sweep::<3>::default, clock, [begins, notes]),
     ];
     assert_agree(cases, 300);
 }

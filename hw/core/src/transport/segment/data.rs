@@ -25,6 +25,20 @@ record! {
     }
 }
 
+record! {
+    /// A part, with whether its first beat is its only one.
+    pub struct Want {
+        /// Row it begins with.
+        pub row: Bits<3>,
+        /// Bytes.
+        pub len: Bits<9>,
+        /// They fit in one beat.
+        pub is_short: Bit,
+        /// No other of this WQE is sent.
+        pub last: Bit,
+    }
+}
+
 block! {
     /// Gives the inline data of WQEs, packet by packet.
     ///
@@ -46,7 +60,7 @@ block! {
         pub part: StreamSink<Part>,
         pub source: StreamSource<Beat<D>>,
         pub busy: Signal<Out, Bit>,
-        parts: Fifo<Part, 2>,
+        parts: Fifo<Want, 2>,
         made: Fifo<Beat<D>, 5>,
         /// Upper half of the last unit taken, which begins a row; and whether no unit of the WQE follows.
         has_half: Reg<Bit>,
@@ -55,9 +69,10 @@ block! {
         /// Place of the row in the WQE, and of the beat in the row.
         row: Reg<Bits<3>>,
         slice: Reg<Bits<3>>,
-        /// A packet has begun, and has as many bytes to come.
+        /// A packet has begun, and has as many bytes to come, or no more than a beat.
         is_begun: Reg<Bit>,
         left: Reg<Bits<9>>,
+        is_short: Reg<Bit>,
         /// Nothing more is wanted of the WQE.
         is_over: Reg<Bit>,
         bytes: Signal<Local, Bits<512>>,
@@ -66,14 +81,18 @@ block! {
         left_now: Signal<Local, Bits<9>>,
         is_last: Signal<Local, Bit>,
         nbytes: Signal<Local, Bits<9>>,
-        absent_bits: Signal<Local, Bits<10>>,
-        offers: Signal<Local, Bit>,
+        left_bits: Signal<Local, Bits<12>>,
+        absent: Signal<Local, Bits<D>>,
+        may_offer: Signal<Local, Bit>,
+        may_give: Signal<Local, Bit>,
+        may_leave: Signal<Local, Bit>,
         gives: Signal<Local, Bit>,
         leaves: Signal<Local, Bit>,
         finishes: Signal<Local, Bit>,
         whole: Constant<Bits<D>> = Constant::new(Bits::mask()),
         half_bits: Constant<Bits<10>> = number(BODY_AT * 8),
         beat_len: Constant<Bits<9>> = number(D / 8),
+        two_beats: Constant<Bits<9>> = number(2 * D / 8),
         log_bits: Constant<Bits<4>> = number(D.ilog2()),
         last_slice: Constant<Bits<3>> = number(UNIT * 8 / D - 1),
     }
@@ -83,10 +102,15 @@ impl<const D: usize> Logic for Data<D> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, parts, made);
-        dff_setup!(self, clock, has_half, half, is_tail, row, slice, is_begun, left, is_over);
+        dff_setup!(self, clock, has_half, half, is_tail, row, slice, is_begun, left, is_short, is_over);
         self.parts.reset.next = self.reset.val();
         self.made.reset.next = self.reset.val();
-        StreamSink::<Part>::link(&mut self.part, &mut self.parts.sink);
+        self.part.ready.next = self.parts.sink.ready.val();
+        self.parts.sink.valid.next = self.part.valid.val();
+        self.parts.sink.payload.next.row = self.part.payload.val().row;
+        self.parts.sink.payload.next.len = self.part.payload.val().len;
+        self.parts.sink.payload.next.is_short = self.part.payload.val().len <= self.beat_len.val();
+        self.parts.sink.payload.next.last = self.part.payload.val().last;
 
         // The row, whose second half is the unit on offer; in the last row that means nothing, and no beat reaches it.
         self.has_row.next = self.has_half.q.val() & (self.is_tail.q.val() | self.units.valid.val());
@@ -96,39 +120,43 @@ impl<const D: usize> Logic for Data<D> {
 
         // The beat.
         self.left_now.next = self.parts.source.payload.val().len;
+        self.is_last.next = self.parts.source.payload.val().is_short;
         if self.is_begun.q.val() {
             self.left_now.next = self.left.q.val();
+            self.is_last.next = self.is_short.q.val();
         }
-        self.is_last.next = self.left_now.val() <= self.beat_len.val();
         self.nbytes.next = self.beat_len.val();
         if self.is_last.val() {
             self.nbytes.next = self.left_now.val();
         }
-        self.absent_bits.next = bit_cast::<10, 9>(self.beat_len.val() - self.nbytes.val()) << 3;
-        self.offers.next = self.has_row.val()
-            & self.parts.source.valid.val()
-            & !self.is_over.q.val()
-            & !self.is_before.val();
-        self.made.sink.valid.next = self.offers.val();
+        // Nothing of the beat is absent if more is left than it holds.
+        self.left_bits.next = bit_cast::<12, 9>(self.left_now.val()) << 3;
+        self.absent.next = self.whole.val() << self.left_bits.val();
+        self.may_offer.next = self.parts.source.valid.val() & !self.is_over.q.val() & !self.is_before.val();
+        self.made.sink.valid.next = self.has_row.val() & self.may_offer.val();
         self.made.sink.payload.next.data = bit_cast::<D, 512>(
             self.bytes.val() >> (bit_cast::<10, 3>(self.slice.q.val()) << self.log_bits.val()),
-        ) & (self.whole.val() >> self.absent_bits.val());
+        ) & !self.absent.val();
         self.made.sink.payload.next.nbytes = bit_cast::<7, 9>(self.nbytes.val());
         self.made.sink.payload.next.sop = !self.is_begun.q.val();
         self.made.sink.payload.next.eop = self.is_last.val();
         self.made.sink.payload.next.err = false;
         StreamSource::<Beat<D>>::link(&mut self.source, &mut self.made.source);
-        self.gives.next = self.offers.val() & self.made.sink.ready.val();
+        self.may_give.next = self.may_offer.val() & self.made.sink.ready.val();
+        self.gives.next = self.has_row.val() & self.may_give.val();
         self.parts.source.ready.next = self.gives.val() & self.is_last.val();
 
         // A row goes with its last beat, or at once if it is not sent.
-        self.leaves.next = self.has_row.val()
-            & (self.is_over.q.val() | (self.parts.source.valid.val() & self.is_before.val()));
+        self.may_leave.next = self.is_over.q.val() | (self.parts.source.valid.val() & self.is_before.val());
+        if self.may_give.val() {
+            self.may_leave.next = self.is_last.val() | (self.slice.q.val() == self.last_slice.val());
+        }
+        self.leaves.next = self.has_row.val() & self.may_leave.val();
         if self.gives.val() {
-            self.leaves.next = self.is_last.val() | (self.slice.q.val() == self.last_slice.val());
             self.slice.d.next = self.slice.q.val() + 1;
             self.is_begun.d.next = !self.is_last.val();
-            self.left.d.next = self.left_now.val() - self.nbytes.val();
+            self.left.d.next = self.left_now.val() - self.beat_len.val();
+            self.is_short.d.next = self.left_now.val() <= self.two_beats.val();
             self.is_over.d.next = self.is_last.val() & self.parts.source.payload.val().last;
         }
         // With a tail, the next WQE begins. The last unit is done with if all that is wanted ends in its lower half.
@@ -137,7 +165,8 @@ impl<const D: usize> Logic for Data<D> {
             & self.parts.source.payload.val().last
             & !self.is_tail.q.val()
             & self.units.payload.val().last;
-        self.units.ready.next = !self.has_half.q.val() | self.leaves.val();
+        // Without a unit there may be no row, but then nothing is taken either: `ready` does not wait for `valid`.
+        self.units.ready.next = !self.has_half.q.val() | self.may_leave.val();
         if !self.has_half.q.val() | self.leaves.val() {
             self.has_half.d.next = self.units.valid.val();
             self.half.d.next = bit_cast::<256, 512>(self.units.payload.val().data >> self.half_bits.val());

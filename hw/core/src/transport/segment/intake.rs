@@ -6,32 +6,16 @@ use super::MTU_BASE;
 use super::opening::{Opening, Plan};
 use super::window::Reach;
 use crate::constant::number;
-use crate::host::work::Work;
+use crate::host::mover::entries::Outline;
 use crate::prim::fifo::Fifo;
-use crate::record;
 use crate::stream::{StreamSink, StreamSource};
 use crate::transport::records::Message;
-
-record! {
-    /// What the units of a WQE hold.
-    pub struct Outline {
-        /// How many they are.
-        pub units: Bits<4>,
-        /// Scatter/gather entries.
-        pub sge_count: Bits<5>,
-        /// Data instead of entries.
-        pub inline: Bit,
-        /// Entries or data have bytes; else the units do not matter.
-        pub carries: Bit,
-    }
-}
 
 block! {
     /// Hands each message to the stages that need it.
     ///
-    /// - **Ports** `message`: in; `plan`: every message, opened, for its packets; `order`: of every message, how its units are
-    ///   read, and no more of a [`Work`]; `reach`: of messages with entries, which bytes of them are sent; `busy`: one of
-    ///   these waits.
+    /// - **Ports** `message`: in; `plan`: every message, opened, for its packets; `order`: of every message, what its units
+    ///   hold; `reach`: of messages with entries, which bytes of them are sent; `busy`: one of these waits.
     /// - **Latency** 1 cycle. **Rate** 1 message per cycle.
     /// - **Backpressure** `message` waits while 4 plans, 4 orders or 4 reaches wait. `message.ready` is made of registers.
     /// - **Reset** empties it.
@@ -40,7 +24,7 @@ block! {
         pub reset: Signal<In, Bit>,
         pub message: StreamSink<Message>,
         pub plan: StreamSource<Plan>,
-        pub order: StreamSource<Work>,
+        pub order: StreamSource<Outline>,
         pub reach: StreamSource<Reach>,
         pub busy: Signal<Out, Bit>,
         opening: Opening,
@@ -51,7 +35,6 @@ block! {
         enters: Signal<Local, Bit>,
         packets: Signal<Local, Bits<36>>,
         base_log: Constant<Bits<4>> = number(MTU_BASE.ilog2()),
-        nothing: Constant<Work> = Constant::new(Work::default()),
     }
 }
 
@@ -74,10 +57,10 @@ impl Logic for Intake {
         self.outlines.sink.valid.next = self.enters.val();
         self.outlines.sink.payload.next.units = self.message.payload.val().units;
         self.outlines.sink.payload.next.sge_count = self.message.payload.val().sge_count;
-        self.outlines.sink.payload.next.inline = self.message.payload.val().inline;
         // The entries of a READ or an atomic are where its answer goes: nothing is sent of them.
-        self.outlines.sink.payload.next.carries =
-            self.opening.plan.val().inline | self.opening.plan.val().fetched;
+        self.outlines.sink.payload.next.has_entries =
+            self.opening.plan.val().fetched & self.message.payload.val().sge_count.any();
+        self.outlines.sink.payload.next.has_data = self.opening.plan.val().inline;
         self.reaches.sink.valid.next = self.enters.val() & self.opening.plan.val().fetched;
         self.reaches.sink.payload.next.skips = self.message.payload.val().skips;
         self.packets.next = bit_cast::<36, 24>(self.message.payload.val().packets);
@@ -86,16 +69,7 @@ impl Logic for Intake {
 
         StreamSource::<Plan>::link(&mut self.plan, &mut self.plans.source);
         StreamSource::<Reach>::link(&mut self.reach, &mut self.reaches.source);
-        self.order.valid.next = self.outlines.source.valid.val();
-        self.outlines.source.ready.next = self.order.ready.val();
-        self.order.payload.next = self.nothing.val();
-        self.order.payload.next.units = self.outlines.source.payload.val().units;
-        self.order.payload.next.sge_count = self.outlines.source.payload.val().sge_count;
-        self.order.payload.next.inline = self.outlines.source.payload.val().inline;
-        // Whether there are any bytes is all that counts.
-        if self.outlines.source.payload.val().carries {
-            self.order.payload.next.length = 1.into();
-        }
+        StreamSource::<Outline>::link(&mut self.order, &mut self.outlines.source);
         self.busy.next = self.plans.source.valid.val()
             | self.outlines.source.valid.val()
             | self.reaches.source.valid.val();

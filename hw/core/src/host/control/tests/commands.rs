@@ -8,7 +8,7 @@ use super::super::model::Effect;
 use super::super::rig::Rig;
 use super::{NEVER, always};
 use crate::state::command::ObjectReply;
-use crate::testing::noise;
+use crate::testing::{noise, push};
 
 const BUSY: u64 = 1;
 const DONE: u64 = 2;
@@ -77,6 +77,20 @@ fn each_kind_goes_to_its_owner_and_the_reply_names_the_command() {
             assert_eq!(u64::from(found.field), u64::from(answer.field));
         }
     }
+}
+
+#[test]
+fn a_reply_is_taken_in_the_second_cycle_of_its_offer_and_then_the_command_is_done() {
+    let mut rig = Rig::default();
+    write(&mut rig, ObjectKind::QueuePair as u8);
+    go(&mut rig);
+    rig.run(5);
+    push(&mut rig.bench, rig.reply[0], &[ObjectReply::default()]);
+    let after = [(); 2].map(|()| {
+        rig.step();
+        (rig.bench[rig.reply[0]].is_empty(), rig.port::<bool>("runs"))
+    });
+    assert_eq!(after, [(false, true), (true, false)]);
 }
 
 #[test]

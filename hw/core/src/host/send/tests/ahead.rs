@@ -89,9 +89,8 @@ fn what_is_fetched_behind_a_job_that_ends_early_is_fetched_again() {
     rig.quantum = 20;
     rig.is_stuck = false;
     rig.rest();
-    // From then on a job is alone until one has ended where it should. Those behind the first are as much shorter as it
-    // was, modulo eight: 20 of 32 are 12 less, 20 of 28 are 8 less.
-    let expected = [(2, 20, 28), (2, 40, 28), (2, 60, 28), (2, 80, 20)];
+    // From then on a job is alone until one has ended where it should. More than a WQE is left of each, so none is shorter.
+    let expected = [(2, 20, 32), (2, 40, 32), (2, 60, 32), (2, 80, 20)];
     assert_eq!((jobs(&rig)[2..].to_vec(), rig.counts.wasted), (expected.to_vec(), 1));
     assert!(!rig.model.queues[2].doubtful);
 }
@@ -122,6 +121,32 @@ fn jobs_are_as_long_as_their_wqes_need() {
 }
 
 #[test]
+fn a_job_that_ends_early_for_other_reasons_than_its_wqes_makes_none_shorter() {
+    // Just short of its end: blocked, or with its quantum spent; of the latter a byte decides.
+    for (quantum, blocks, unit_bytes, then) in [
+        (64, Some(29), 64, 32),
+        (28, None, 2341, 32),
+        (28, None, 2340, 28),
+        (25, None, 64, 25),
+        (24, None, 64, 32),
+    ] {
+        let mut rig = roomy();
+        (rig.quantum, rig.block_after, rig.unit_bytes) = (quantum, blocks, unit_bytes);
+        ring(&mut rig, 2, 100);
+        rig.run_until(|rig| rig.cursors[2] > 0);
+        (rig.quantum, rig.block_after) = (64, None);
+        rig.rest();
+        rig.kick(2);
+        rig.rest();
+        let place = u64::from(rig.cursors[2]);
+        ring(&mut rig, 2, 200);
+        rig.rest();
+        let units = jobs(&rig).iter().find(|job| job.1 == place).map(|job| job.2);
+        assert_eq!(units, Some(then), "{quantum} units of {unit_bytes} bytes, blocked after {blocks:?}");
+    }
+}
+
+#[test]
 fn a_queue_pair_that_is_blocked_stays_so_when_the_job_behind_ends() {
     let mut rig = under_way();
     rig.block_after = Some(6);
@@ -132,7 +157,7 @@ fn a_queue_pair_that_is_blocked_stays_so_when_the_job_behind_ends() {
     rig.kick(2);
     rig.rest();
     // The first is alone: the last one was blocked.
-    assert_eq!(jobs(&rig)[2..], [(2, 6, 30), (2, 36, 30), (2, 66, 30), (2, 96, 4)]);
+    assert_eq!(jobs(&rig)[2..], [(2, 6, 32), (2, 38, 32), (2, 70, 30)]);
 }
 
 #[test]
@@ -205,8 +230,8 @@ fn a_rewind_with_two_jobs_counts_when_the_first_has_ended() {
     rig.is_stuck = false;
     rig.rest();
     assert_eq!(jobs(&rig)[1..3], [(2, 10, 32), (2, 42, 18)]);
-    // Both are passed over; 36 are left of the first, so the next are four shorter.
-    assert_eq!((jobs(&rig)[3..].to_vec(), rig.counts.wasted), (vec![(2, 6, 28), (2, 34, 26)], 1));
+    // Both are passed over, and say nothing about the next.
+    assert_eq!((jobs(&rig)[3..].to_vec(), rig.counts.wasted), (vec![(2, 6, 32), (2, 38, 22)], 1));
 }
 
 #[test]

@@ -137,6 +137,29 @@ fn an_answer_that_needs_no_walk_takes_six_cycles_and_one_comes_every_cycle() {
 }
 
 #[test]
+fn a_miss_takes_five_cycles_to_its_walk_and_four_back_and_those_that_waited_come_every_cycle() {
+    let (mut rig, region, ask) = with_plain(64);
+    // The line is on offer in the cycle behind that in which it was asked for.
+    rig.latency = 0;
+    assert_eq!(latency(&mut rig, ask), 5 + 1 + 4);
+    // One client, pages of two lines in turn, and a hit behind them.
+    rig.latency = 200;
+    let at = |page: u64| Ask { va: region.base + (page << 12), ..ask };
+    let mut asks: Vec<_> = (0..20).map(|index| at(8 + 8 * (index % 2))).collect();
+    asks.push(ask);
+    rig.send(&asks);
+    let mut cycles = Vec::new();
+    for cycle in 0..400 {
+        rig.step();
+        cycles.extend(rig.responses().iter().map(|_| cycle));
+    }
+    assert_eq!(cycles.len(), 21);
+    assert_eq!((rig.count("misses"), rig.count("walks")), (21, 3));
+    // All but perhaps the first had to wait for the line that came last.
+    assert!(cycles[1..].windows(2).all(|pair| pair[1] == pair[0] + 1), "{cycles:?}");
+}
+
+#[test]
 fn a_client_with_too_many_answers_waiting_is_held_back_and_loses_none() {
     let (mut rig, region, ask) = with_plain(64);
     rig.agree(&[ask]);

@@ -1,16 +1,19 @@
 //! Two runs side by side: what changed, in per cent.
 
-use super::document::{Document, Figure};
+use crate::document::{Document, Figure};
 
 /// What became of a figure.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Change {
+pub enum Change {
     /// By so many per cent of the old value.
     Percent(f64),
     /// It was 0, of which there are no per cent.
     FromZero,
     /// The unit is another, so that the values say nothing of each other.
-    Unit { old: String },
+    Unit {
+        /// What it was.
+        old: String,
+    },
     /// Only the new run has it.
     New,
     /// Only the old run has it.
@@ -19,16 +22,22 @@ pub(crate) enum Change {
 
 /// A figure of either run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Compared {
-    pub(crate) name: String,
-    pub(crate) unit: String,
-    pub(crate) old: Option<f64>,
-    pub(crate) new: Option<f64>,
-    pub(crate) change: Change,
+pub struct Compared {
+    /// As in the runs.
+    pub name: String,
+    /// Of the new value, or of the old one where there is no other.
+    pub unit: String,
+    /// In the old run.
+    pub old: Option<f64>,
+    /// In the new run.
+    pub new: Option<f64>,
+    /// From one to the other.
+    pub change: Change,
 }
 
 /// Every figure of the new run in its order, then those that are gone.
-pub(crate) fn compare(old: &Document, new: &Document) -> Vec<Compared> {
+#[must_use]
+pub fn compare(old: &Document, new: &Document) -> Vec<Compared> {
     let find =
         |document: &'_ Document, name: &str| document.figures.iter().position(|figure| figure.name == name);
     let kept = new.figures.iter().map(|figure| {
@@ -67,7 +76,8 @@ fn change(old: &Figure, new: &Figure) -> Change {
 
 impl Change {
     /// In words.
-    pub(crate) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         match self {
             Self::Percent(0.0) => "same".to_owned(),
             Self::Percent(percent) => format!("{percent:+.1} %"),
@@ -80,7 +90,8 @@ impl Change {
 }
 
 /// For the terminal.
-pub(crate) fn table(compared: &[Compared]) -> String {
+#[must_use]
+pub fn table(compared: &[Compared]) -> String {
     let value = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
     let mut lines = vec![format!("{:<36} {:>14} {:>14} {:<9} change", "figure", "old", "new", "unit")];
     for Compared { name, unit, old, new, change } in compared {
@@ -92,8 +103,8 @@ pub(crate) fn table(compared: &[Compared]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::Origin;
     use super::*;
+    use crate::document::Origin;
 
     fn run(figures: &[(&str, f64, &str)]) -> Document {
         let figures = figures.iter().map(|(name, value, unit)| Figure {
@@ -105,7 +116,7 @@ mod tests {
             timing: "t".into(),
             how: String::new(),
         });
-        Document { figures: figures.collect(), ..Document::new() }
+        Document { figures: figures.collect(), ..Document::new(Vec::new(), String::new()) }
     }
 
     fn changes(old: &[(&str, f64, &str)], new: &[(&str, f64, &str)]) -> Vec<(String, Change)> {

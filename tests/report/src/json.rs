@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::document::{Document, FORM};
+use crate::document::{Document, FORM};
 
 /// The one field that every form of the file has.
 #[derive(Deserialize)]
@@ -14,13 +14,19 @@ struct Form {
 }
 
 /// Writes a document.
-pub(crate) fn write(path: &Path, document: &Document) -> Result<()> {
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(path: &Path, document: &Document) -> Result<()> {
     let text = serde_json::to_string_pretty(document).context("figures as JSON")?;
     std::fs::write(path, text + "\n").with_context(|| format!("write {}", path.display()))
 }
 
 /// Reads a document that an earlier run wrote.
-pub(crate) fn read(path: &Path) -> Result<Document> {
+///
+/// # Errors
+/// When there is no such file, or it is of another form, or broken: with the place.
+pub fn read(path: &Path) -> Result<Document> {
     let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
     parse(&text).with_context(|| format!("figures of an earlier run in {}", path.display()))
 }
@@ -36,8 +42,8 @@ fn parse(text: &str) -> Result<Document> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::{Breakdown, Curve, Figure, Origin, Plot};
     use super::*;
+    use crate::document::{Breakdown, Curve, Figure, Origin, Plot};
 
     fn document() -> Document {
         let figure = Figure {
@@ -51,7 +57,12 @@ mod tests {
         };
         let curve = Curve { plot: Plot::QueuePairs, name: "WRITE".into(), points: vec![[1.0, 9.5]] };
         let bar = Breakdown { name: "READ".into(), host: 1.0, card: 0.5, wire: 0.25 };
-        Document { figures: vec![figure], curves: vec![curve], breakdowns: vec![bar], ..Document::new() }
+        Document {
+            figures: vec![figure],
+            curves: vec![curve],
+            breakdowns: vec![bar],
+            ..Document::new(Vec::new(), String::new())
+        }
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! One page that needs no network and no script: conditions, figures beside what others have published, plots.
 
-use super::anchors;
-use super::bars;
-use super::compare::{Change, Compared};
-use super::document::{Document, Figure, Origin, Plot};
-use super::plot;
+use crate::compare::{Change, Compared};
+use crate::document::{Document, Figure, Origin, Plot};
+use crate::svg::{PAGE_STYLE, PLOT_STYLE};
+use crate::{anchors, bars, plot};
 
-const STYLE: &str = include_str!("style.css");
 /// Above the table of figures.
 const NOTE: &str = "Figures marked <b>simulated</b> are cycle counts of the RTL under the conditions above: the same on every \
                     machine, and no result of hardware. Those marked <b>this machine</b> are wall-clock time of one run. What \
@@ -29,7 +27,8 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// The page, with what changed since an earlier run if there is one.
-pub(crate) fn page(document: &Document, compared: Option<&[Compared]>) -> String {
+#[must_use]
+pub fn page(document: &Document, compared: Option<&[Compared]>) -> String {
     let mut body = String::from("<h1>Stroma: figures of the simulated card</h1>\n");
     body += &conditions(document);
     body += "<h2>Figures</h2>\n<p>";
@@ -49,7 +48,7 @@ pub(crate) fn page(document: &Document, compared: Option<&[Compared]>) -> String
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>Stroma bench</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
+         <title>Stroma bench</title>\n<style>\n{PAGE_STYLE}{PLOT_STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
     )
 }
 

@@ -1,6 +1,6 @@
-use super::super::compare::compare;
-use super::super::document::{Breakdown, Curve};
 use super::*;
+use crate::compare::compare;
+use crate::document::{Breakdown, Curve};
 
 fn figure(name: &str, value: f64, unit: &str) -> Figure {
     Figure {
@@ -15,7 +15,7 @@ fn figure(name: &str, value: f64, unit: &str) -> Figure {
 }
 
 fn document(figures: Vec<Figure>) -> Document {
-    Document { figures, ..Document::new() }
+    Document { figures, ..Document::new(Vec::new(), String::new()) }
 }
 
 /// The cells of the row of a figure.

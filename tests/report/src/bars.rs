@@ -1,7 +1,7 @@
 //! Where the time of one request goes: a bar of host, card and wire for each.
 
-use super::document::Breakdown;
-use super::svg::{self, Anchor, WIDTH};
+use crate::document::Breakdown;
+use crate::svg::{self, Anchor, WIDTH};
 
 /// Where the bars begin; their names stand to the left.
 const LEFT: f64 = 240.0;

@@ -1,0 +1,27 @@
+//! `nightly`: what is too long for `ci`, one after the other.
+
+use anyhow::Result;
+
+use crate::stage::{self, Stage};
+use crate::tools::Routine;
+use crate::{bench, page, setup, soak, synth};
+
+/// Runs all of it.
+pub(crate) fn run() -> Result<()> {
+    stage::run_all(vec![
+        Stage::new("setup", "do what the message above says", || setup::run(Routine::Page)),
+        Stage::new("soak", "`cargo xtask soak --help` tells how to repeat one run alone", || {
+            soak::run(&soak::Options::default())
+        }),
+        Stage::new("bench", "`cargo xtask bench all` runs this stage alone", || {
+            bench::run(&bench::Options::everything())
+        }),
+        Stage::new("page", "`cargo xtask page` runs this stage alone", || page::run(None)),
+        Stage::new("synth", "`cargo xtask synth` runs this stage alone", || {
+            synth::run(&synth::Options::default())
+        }),
+        Stage::new("synth card", "`cargo xtask synth --card` runs this stage alone", || {
+            synth::run(&synth::Options::card())
+        }),
+    ])
+}
