@@ -86,7 +86,7 @@ impl CardSide {
                         solicited,
                     });
                 } else {
-                    pair.found.push_back(Completion { id, status, bytes });
+                    pair.found.push_back(Completion { id, status, bytes, rpc: None });
                 }
             }
             if count < room.len() {

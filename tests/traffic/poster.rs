@@ -134,7 +134,7 @@ impl Poster {
             };
             let id = operation.id;
             let bytes = u32::try_from(operation.length()).expect("a megabyte at most");
-            assert_eq!(completion, Completion { id, status: Status::Success, bytes }, "{place}");
+            assert_eq!(completion, Completion { id, status: Status::Success, bytes, rpc: None }, "{place}");
             gates.completed(&operation, now);
             if !operation.kind.is_atomic() {
                 continue;

@@ -1,4 +1,8 @@
-//! `frames`: what the simulated cards send, read by programs that others wrote.
+//! `frames`: what the simulated cards send, and what is laid out for kernels, read by programs that others wrote.
+
+mod capture;
+mod invocations;
+mod rpc;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,6 +37,7 @@ type Counts = BTreeMap<u8, u64>;
 /// Has the cards send every kind of frame, then asks tshark and Python's CRC about each.
 pub(crate) fn run() -> Result<()> {
     let folder = workspace::target().join("frames");
+    let invocations = rpc::check(&folder)?;
     println!("  two simulated cards of each profile send every kind of frame ...");
     let mut cards = Command::new("cargo");
     cards
@@ -56,7 +61,8 @@ pub(crate) fn run() -> Result<()> {
         compare(&sent, &seen).with_context(|| look_at(&path, None))?;
         println!("    {}: {} frames, each read by tshark", profile.name(), seen.values().sum::<u64>());
     }
-    let captures = Profile::ALL.map(|profile| folder.join(format!("{}.pcapng", profile.name())));
+    let mut captures = vec![invocations];
+    captures.extend(Profile::ALL.map(|profile| folder.join(format!("{}.pcapng", profile.name()))));
     let output = process::quietly(ICRC, icrc(&captures))?;
     if !output.status.success() {
         bail!(
@@ -91,8 +97,8 @@ fn counts(printed: &str, profile: &str) -> Result<Counts> {
     Ok(counts)
 }
 
-/// What tshark makes of a capture; an error when it stumbles over a frame.
-fn dissect(path: &Path) -> Result<Counts> {
+/// tshark on a capture, before it is told what to print.
+fn tshark(path: &Path) -> Result<Command> {
     // The user's own preferences stay out of it.
     let preferences = path.with_extension("preferences");
     fs::create_dir_all(&preferences).with_context(|| format!("create {}", preferences.display()))?;
@@ -104,8 +110,14 @@ fn dissect(path: &Path) -> Result<Counts> {
     {
         tshark.args(["-o", preference]);
     }
-    tshark.args(["--disable-protocol", "rpcordma", "-T", "fields"]);
-    tshark.args(FIELDS.iter().flat_map(|field| ["-e", field]));
+    tshark.args(["--disable-protocol", "rpcordma"]);
+    Ok(tshark)
+}
+
+/// What tshark makes of a capture; an error when it stumbles over a frame.
+fn dissect(path: &Path) -> Result<Counts> {
+    let mut tshark = tshark(path)?;
+    tshark.args(["-T", "fields"]).args(FIELDS.iter().flat_map(|field| ["-e", field]));
     let output = process::quietly_or_fail(&format!("tshark reads {}", workspace::shown(path)), tshark)
         .context("next step: cargo xtask setup")?;
     judge(&String::from_utf8_lossy(&output.stdout)).map_err(|(number, fault)| {
@@ -194,25 +206,6 @@ mod tests {
         assert!(compare(&Counts::new(), &Counts::new()).is_err());
     }
 
-    /// A pcapng file of these frames.
-    fn capture(frames: &[Vec<u8>]) -> Vec<u8> {
-        let block = |kind: u32, body: &[u8]| {
-            let length = u32::try_from(12 + body.len()).unwrap().to_le_bytes();
-            [&kind.to_le_bytes()[..], &length, body, &length].concat()
-        };
-        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-        let mut file = block(0x0a0d_0d0a, &words(&[0x1a2b_3c4d, 1, u32::MAX, u32::MAX]));
-        file.extend(block(1, &words(&[1, 0])));
-        for frame in frames {
-            let length = u32::try_from(frame.len()).unwrap();
-            let mut body = words(&[0, 0, 0, length, length]);
-            body.extend(frame);
-            body.resize(body.len().next_multiple_of(4), 0);
-            file.extend(block(6, &body));
-        }
-        file
-    }
-
     /// Frames that scapy made, whose ICRC code is neither ours nor this script's.
     fn frames_of_scapy() -> Vec<Vec<u8>> {
         let text = fs::read_to_string(workspace::root().join("tests/vectors/scapy.hex")).unwrap();
@@ -227,7 +220,7 @@ mod tests {
     /// What the script says of a file of these frames.
     fn verdict(name: &str, frames: &[Vec<u8>]) -> (bool, String) {
         let path = std::env::temp_dir().join(format!("stroma-icrc-{}-{name}.pcapng", std::process::id()));
-        fs::write(&path, capture(frames)).unwrap();
+        fs::write(&path, capture::file(frames)).unwrap();
         let output = icrc(&[&path]).output().unwrap();
         fs::remove_file(&path).unwrap();
         (output.status.success(), process::tail(&output))

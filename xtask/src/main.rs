@@ -121,7 +121,8 @@ enum Task {
     /// Have the simulated cards send every kind of frame, and tshark and Python's CRC judge each
     ///
     /// Captures go to target/frames, one a profile, and stay there for Wireshark. A kind of frame that is missing, a frame
-    /// that tshark stumbles over and a wrong ICRC are errors.
+    /// that tshark stumbles over and a wrong ICRC are errors. Kernel invocations come from the encoders, and tshark shows them with
+    /// docs/wireshark/stroma.lua.
     Frames,
     /// Connect a simulated card to Linux: Soft-RoCE in an emulated guest at the other end of the wire
     ///

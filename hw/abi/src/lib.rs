@@ -1,4 +1,5 @@
-//! The three languages the card speaks: Ethernet ([`wire`]), PCI Express DMA ([`desc`]) and MMIO ([`regs`]).
+//! The three languages the card speaks: Ethernet ([`wire`]), PCI Express DMA ([`desc`]) and MMIO ([`regs`]); and what
+//! requests tell the kernels on it ([`kernel`]).
 //!
 //! A value's place is written once, here. RTL, model, driver, printer and `docs/registers.md` all ask
 //! the same tables:
@@ -22,6 +23,7 @@ extern crate std;
 
 pub mod desc;
 pub mod field;
+pub mod kernel;
 mod layout;
 pub mod psn;
 pub mod regs;

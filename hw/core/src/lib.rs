@@ -9,7 +9,7 @@
 //! [`stream`] says how blocks talk, [`pack`] how their records become bits, [`head`] what is known of a packet. [`prim`]
 //! holds the parts every stage is made of, [`rx`] and [`tx`] take packets apart and put them together ([`mask`] and [`crc`]
 //! serve both), [`transport`] makes packets of work requests and carries out those of peers, [`mod@state`] checks and translates
-//! addresses, [`host`] moves data. [`verilog`] prints all of it, [`formal`] proves what can be proved.
+//! addresses, [`host`] moves data. [`slot`] is where kernels will sit. [`verilog`] prints all of it, [`formal`] proves what can be proved.
 
 #![forbid(unsafe_code)]
 #![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]
@@ -17,7 +17,7 @@
 #[macro_use]
 mod block;
 
-mod constant;
+pub mod constant;
 pub mod crc;
 pub mod formal;
 pub mod head;
@@ -26,11 +26,12 @@ pub mod mask;
 pub mod pack;
 pub mod prim;
 pub mod rx;
+pub mod slot;
 pub mod state;
 pub mod stream;
 pub mod transport;
 pub mod tx;
 pub mod verilog;
 
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

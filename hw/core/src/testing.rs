@@ -3,6 +3,12 @@
 //! [`verilated`] puts one block on a bench of its own; [`zoo`] gives one of the primitives, which share a model per
 //! width because building C++ costs seconds a model and almost nothing a block.
 
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    reason = "whatever a test cannot go on with is a panic"
+)]
+
 use std::array;
 use std::sync::OnceLock;
 
@@ -25,15 +31,15 @@ use crate::verilog::emit;
 const SEED: u64 = 0x0005_7120;
 
 /// `2^LOG` of the zoo's FIFOs, small enough to be filled often.
-pub(crate) const FIFO_LOG: usize = 3;
+pub const FIFO_LOG: usize = 3;
 /// `2^LOG` of the zoo's packet FIFOs.
-pub(crate) const PACKET_LOG: usize = 4;
+pub const PACKET_LOG: usize = 4;
 /// `2^LOG` of the zoo's memories.
-pub(crate) const RAM_LOG: usize = 4;
+pub const RAM_LOG: usize = 4;
 /// Cycles after which a bench counts as stuck.
 const LIMIT: u64 = 20_000;
 /// Inputs of the zoo's arbiters.
-pub(crate) const WAYS: usize = 3;
+pub const WAYS: usize = 3;
 
 fn design<B: Block>(name: &str, build: impl FnOnce() -> B + Send) -> Design {
     let rtl = emit(name, build).unwrap_or_else(|error| panic!("{error}"));
@@ -46,12 +52,12 @@ fn load(design: &Design) -> Model {
 }
 
 /// One block on a bench, in a model of its own.
-pub(crate) fn verilated<B: Block>(name: &str, build: impl FnOnce() -> B + Send) -> Bench {
+pub fn verilated<B: Block>(name: &str, build: impl FnOnce() -> B + Send) -> Bench {
     Bench::new(load(&design(name, build))).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// One primitive of the zoo as a model: for blocks without streams, or with two clocks.
-pub(crate) fn zoo_model<const D: usize>(member: &str) -> Model {
+pub fn zoo_model<const D: usize>(member: &str) -> Model {
     static NARROW: OnceLock<Design> = OnceLock::new();
     static WIDE: OnceLock<Design> = OnceLock::new();
     let design = match D {
@@ -63,7 +69,7 @@ pub(crate) fn zoo_model<const D: usize>(member: &str) -> Model {
 }
 
 /// One primitive of the zoo on a bench.
-pub(crate) fn zoo<const D: usize>(member: &str) -> Bench {
+pub fn zoo<const D: usize>(member: &str) -> Bench {
     Bench::new(zoo_model::<D>(member)).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -97,36 +103,36 @@ fn zoo_design<const D: usize, const K: usize>() -> Design {
 }
 
 /// Queues typed beats on a source.
-pub(crate) fn push<T: Packed>(bench: &mut Bench, source: SourceId, beats: &[T]) {
+pub fn push<T: Packed>(bench: &mut Bench, source: SourceId, beats: &[T]) {
     for beat in beats {
         bench[source].send(beat.to_words());
     }
 }
 
 /// Fetches typed beats from a sink.
-pub(crate) fn collect<T: Packed>(bench: &mut Bench, sink: SinkId) -> Vec<T> {
+pub fn collect<T: Packed>(bench: &mut Bench, sink: SinkId) -> Vec<T> {
     bench[sink].take().iter().map(|words| T::from_words(words)).collect()
 }
 
 /// A typed reading of one port.
-pub(crate) fn read<T: Packed>(bench: &Bench, port: &str) -> T {
+pub fn read<T: Packed>(bench: &Bench, port: &str) -> T {
     let port = bench.model().port(port).unwrap_or_else(|error| panic!("{error}"));
     T::from_words(&bench.model().get_wide(port))
 }
 
 /// A random value of any type.
-pub(crate) fn noise<T: Packed>(rng: &mut SplitMix64) -> T {
+pub fn noise<T: Packed>(rng: &mut SplitMix64) -> T {
     T::from_words(&rng.bits(u32::try_from(T::BITS).expect("a payload has fewer than 2^32 bits")))
 }
 
 /// Some random values.
-pub(crate) fn noises<T: Packed>(seed: u64, count: usize) -> Vec<T> {
+pub fn noises<T: Packed>(seed: u64, count: usize) -> Vec<T> {
     let mut rng = SplitMix64::new(seed);
     (0..count).map(|_| noise(&mut rng)).collect()
 }
 
 /// Idle x back-pressure: none, half, bursts on either side, and one far slower than the other.
-pub(crate) fn stalls() -> Vec<(Pause, Pause)> {
+pub fn stalls() -> Vec<(Pause, Pause)> {
     let random = |seed, percent| Pause::Random { seed, percent };
     let idle = [Pause::None, random(1, 50), Pause::Burst { go: 5, pause: 9 }, random(2, 90)];
     let pressure = [Pause::None, random(3, 50), Pause::Burst { go: 11, pause: 17 }, random(4, 90)];
@@ -136,7 +142,7 @@ pub(crate) fn stalls() -> Vec<(Pause, Pause)> {
 }
 
 /// Stalls of a block with `N` streams: all of them half the time, all in bursts, each alone, and all but one.
-pub(crate) fn stalls_of<const N: usize>() -> Vec<[Pause; N]> {
+pub fn stalls_of<const N: usize>() -> Vec<[Pause; N]> {
     const BURSTS: [(u64, u64); 6] = [(9, 70), (50, 90), (3, 40), (7, 30), (40, 60), (2, 25)];
     let random = |seed: usize, percent| Pause::Random { seed: seed as u64, percent };
     let burst = |(go, pause)| Pause::Burst { go, pause };
@@ -150,39 +156,29 @@ pub(crate) fn stalls_of<const N: usize>() -> Vec<[Pause; N]> {
 }
 
 /// The two streams of a buffer under test.
-pub(crate) struct Follower {
+pub struct Follower {
     /// Feeds the block's `sink`.
-    pub(crate) input: SourceId,
+    pub input: SourceId,
     /// Drains the block's `source`.
-    pub(crate) output: SinkId,
+    pub output: SinkId,
 }
 
 impl Follower {
     /// Takes the streams `sink` and `source` of the block.
-    pub(crate) fn new(bench: &mut Bench) -> Self {
+    pub fn new(bench: &mut Bench) -> Self {
         let input = bench.source("sink").unwrap_or_else(|error| panic!("{error}"));
         let output = bench.sink("source").unwrap_or_else(|error| panic!("{error}"));
         Self { input, output }
     }
 
     /// Sends `beats` through and holds the block against its twin in every cycle, until both are empty.
-    pub(crate) fn follow<T: Packed>(
-        &self,
-        bench: &mut Bench,
-        beats: &[T],
-        twin: &mut impl Buffer<T>,
-    ) -> Vec<T> {
+    pub fn follow<T: Packed>(&self, bench: &mut Bench, beats: &[T], twin: &mut impl Buffer<T>) -> Vec<T> {
         push(bench, self.input, beats);
         self.watch(bench, beats, twin)
     }
 
     /// As [`Follower::follow`], for beats that are queued already.
-    pub(crate) fn watch<T: Packed>(
-        &self,
-        bench: &mut Bench,
-        beats: &[T],
-        twin: &mut impl Buffer<T>,
-    ) -> Vec<T> {
+    pub fn watch<T: Packed>(&self, bench: &mut Bench, beats: &[T], twin: &mut impl Buffer<T>) -> Vec<T> {
         let mut next = beats.iter();
         let level = bench.model().port("level").ok();
         for cycle in 0..LIMIT {
@@ -212,7 +208,7 @@ impl Follower {
 }
 
 /// A buffer at full speed: agrees with its twin, and `count` beats take `count + latency` cycles.
-pub(crate) fn runs_at_full_rate<T: Packed, B: Buffer<T>>(mut bench: Bench, mut twin: B, latency: u64) {
+pub fn runs_at_full_rate<T: Packed, B: Buffer<T>>(mut bench: Bench, mut twin: B, latency: u64) {
     let streams = Follower::new(&mut bench);
     bench.reset(2);
     let (beats, start) = (noises::<T>(5, 100), bench.cycle());
@@ -221,7 +217,7 @@ pub(crate) fn runs_at_full_rate<T: Packed, B: Buffer<T>>(mut bench: Bench, mut t
 }
 
 /// A buffer under idle x back-pressure x length: agrees with its twin, and what went in comes out.
-pub(crate) fn survives_stalls<T: Packed, B: Buffer<T>>(mut bench: Bench, twin: impl Fn() -> B) {
+pub fn survives_stalls<T: Packed, B: Buffer<T>>(mut bench: Bench, twin: impl Fn() -> B) {
     let streams = Follower::new(&mut bench);
     for (idle, pressure) in stalls() {
         for length in [1, 2, 3, 8, 9, 40] {
@@ -235,7 +231,7 @@ pub(crate) fn survives_stalls<T: Packed, B: Buffer<T>>(mut bench: Bench, twin: i
 }
 
 /// A buffer reset while it is full: what was inside is gone, what follows comes out.
-pub(crate) fn recovers_from_reset<T: Packed, B: Buffer<T>>(mut bench: Bench, mut twin: B) {
+pub fn recovers_from_reset<T: Packed, B: Buffer<T>>(mut bench: Bench, mut twin: B) {
     let streams = Follower::new(&mut bench);
     bench.reset(2);
     let beats = noises::<T>(6, 60);
@@ -250,6 +246,6 @@ pub(crate) fn recovers_from_reset<T: Packed, B: Buffer<T>>(mut bench: Bench, mut
 }
 
 /// Lets RustHDL's own simulator settle.
-pub(crate) fn settle<B: Block>(block: &mut B) {
+pub fn settle<B: Block>(block: &mut B) {
     assert!(simulate(block, 100), "RustHDL's simulator does not settle");
 }

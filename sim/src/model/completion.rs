@@ -11,4 +11,6 @@ pub struct Completion {
     pub status: Status,
     /// Bytes moved; zero when it failed.
     pub bytes: u32,
+    /// How a call of a kernel ended.
+    pub rpc: Option<u32>,
 }

@@ -6,13 +6,17 @@ use std::ops::Bound;
 use stroma_abi::Qpn;
 use stroma_abi::wire::Frame;
 
-use super::{Completion, Dropped, Memory, QueuePair, Receive, ReceiveQueue, Received, Settings, Work};
+use super::{
+    Completion, Dropped, Kernels, Memory, QueuePair, Receive, ReceiveQueue, Received, Settings, Work,
+};
 
 /// An endpoint. Time is in ticks of the caller's choice; it never reads a clock.
 #[derive(Default)]
 pub struct Endpoint {
     /// Registered regions.
     pub memory: Memory,
+    /// What peers may call; of queue pairs connected from now on.
+    pub kernels: Kernels,
     pairs: BTreeMap<Qpn, QueuePair>,
     served: Qpn,
 }
@@ -20,12 +24,19 @@ pub struct Endpoint {
 impl Endpoint {
     /// Adds a queue pair, in place of the one that had its number.
     pub fn connect(&mut self, settings: Settings) {
-        self.pairs.insert(settings.local, QueuePair::new(settings));
+        let number = settings.local;
+        self.add(number, QueuePair::new(settings));
     }
 
     /// The same, for a queue pair that takes its receives from a queue of several.
     pub fn connect_sharing(&mut self, settings: Settings, receives: &ReceiveQueue) {
-        self.pairs.insert(settings.local, QueuePair::sharing(settings, receives));
+        let number = settings.local;
+        self.add(number, QueuePair::sharing(settings, receives));
+    }
+
+    fn add(&mut self, number: Qpn, mut pair: QueuePair) {
+        pair.responder.offer(&self.kernels);
+        self.pairs.insert(number, pair);
     }
 
     /// Takes a queue pair away; frames to it are dropped from now on.
@@ -82,7 +93,7 @@ impl Endpoint {
 
     /// The next frame for the wire: one a queue pair, in turn.
     pub fn transmit(&mut self, now: u64) -> Option<Vec<u8>> {
-        let Self { memory, pairs, served } = self;
+        let Self { memory, pairs, served, .. } = self;
         let order: Vec<Qpn> = pairs
             .range((Bound::Excluded(*served), Bound::Unbounded))
             .chain(pairs.range(..=*served))

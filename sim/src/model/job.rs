@@ -9,6 +9,10 @@ use stroma_abi::wire::{AtomicEth, Extended, Header, Ieth, ImmDt, Opcode, Reth, S
 use super::list::List;
 use super::{Denied, Memory, Operation, Packet, Settings, Work};
 
+mod call;
+
+pub(super) use call::Answer;
+
 /// Longest message the specification knows.
 pub(super) const MESSAGE_MAX: u32 = 1 << 31;
 
@@ -18,6 +22,8 @@ pub(super) struct Job {
     pub(super) length: u32,
     pub(super) first: Psn,
     pub(super) count: u32,
+    /// PSNs before those of its answer: the packets of a call that are not its last.
+    pub(super) ahead: u32,
     /// PSNs from which data was asked for: where an answer may begin.
     pub(super) asked: Vec<Psn>,
 }
@@ -29,13 +35,19 @@ impl Job {
         let length = length.unwrap_or_else(|| panic!("{total} bytes are no message"));
         assert!(!work.operation.is_atomic() || length == 8, "an atomic has eight bytes, not {length}");
         assert!(!work.operation.is_local() || length == 0, "local work moves no bytes, not {length}");
-        let count = if work.operation.is_local() { 0 } else { settings.packets(length) };
-        Self { work: *work, length, first, count, asked: Vec::new() }
+        let ahead = call::length(&work.operation).map_or(0, |request| settings.packets(request) - 1);
+        let count = if work.operation.is_local() { 0 } else { ahead + settings.packets(length) };
+        Self { work: *work, length, first, count, ahead, asked: Vec::new() }
     }
 
     /// The PSN behind the last.
     pub(super) fn end(&self) -> Psn {
         self.first.add(self.count)
+    }
+
+    /// The first PSN whose answer brings data, if any does.
+    pub(super) fn base(&self) -> Psn {
+        self.first.add(self.ahead)
     }
 
     pub(super) fn wants_data(&self) -> bool {
@@ -44,7 +56,7 @@ impl Job {
 
     /// Bytes that the packet with this PSN takes or leaves, counted from the beginning of the message.
     pub(super) fn range(&self, psn: Psn, settings: &Settings) -> Range<u64> {
-        let offset = psn.distance(self.first) * settings.mtu;
+        let offset = psn.distance(self.base()) * settings.mtu;
         offset.into()..self.length.min(offset.saturating_add(settings.mtu)).into()
     }
 
@@ -94,6 +106,9 @@ impl Job {
         settings: &Settings,
         memory: &Memory,
     ) -> Result<(Packet, Psn), Denied> {
+        if matches!(self.work.operation, Operation::Call { .. }) {
+            return self.call(psn, settings, memory);
+        }
         let range = self.range(psn, settings);
         let Work { operation, remote_key, remote_address, .. } = self.work;
         let address = remote_address.wrapping_add(range.start);
@@ -120,8 +135,8 @@ impl Job {
             Operation::SendInv(key) => (&SEND_INV, Some(key)),
             Operation::Write => (&WRITE, None),
             Operation::WriteImm(data) => (&WRITE_IMM, Some(data)),
-            Operation::Bind { .. } | Operation::Invalidate(_) => {
-                panic!("local work has no packet with PSN {psn}")
+            Operation::Bind { .. } | Operation::Invalidate(_) | Operation::Call { .. } => {
+                panic!("{operation:?} has no packet with PSN {psn} here")
             }
         };
         let is_last = psn.next() == self.end();

@@ -12,13 +12,14 @@
 //!
 //! Spoken is all of a reliable connection: SEND and WRITE with and without immediate data, SEND that ends the key of a memory
 //! window, READ, `CMP_SWAP`, `FETCH_ADD`, receives of one queue pair or of several, RNR NAKs; and the local work of binding
-//! windows and ending their keys. An operation to come is one more row in each of two matches: [`Responder`] names what a
+//! windows and ending their keys. Kernels are called as docs/wire.md has it. An operation to come is one more row in each of two matches: [`Responder`] names what a
 //! request's op-code does, `job.rs` what packets an operation has.
 
 mod completion;
 mod dropped;
 mod endpoint;
 mod job;
+mod kernels;
 mod list;
 mod memory;
 mod packet;
@@ -35,6 +36,7 @@ mod work;
 pub use completion::Completion;
 pub use dropped::Dropped;
 pub use endpoint::Endpoint;
+pub use kernels::{Call, Kernel, Kernels, Outcome};
 pub use memory::{Access, Denied, Memory, Region, Window};
 pub use packet::Packet;
 pub use path::{Addresses, Path};

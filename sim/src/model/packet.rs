@@ -1,7 +1,9 @@
 //! A packet between the transport and the network: what is said, without the way it takes.
 
 use stroma_abi::Psn;
-use stroma_abi::wire::{Aeth, AtomicAckEth, Cnp, Extended, Header, Opcode, Syndrome, opcode};
+use stroma_abi::wire::{Aeth, AtomicAckEth, Cnp, Extended, Header, Opcode, RpcEth, Syndrome, opcode};
+
+use super::Outcome;
 
 /// A packet from the BTH on, without the fields that the path fills in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +75,30 @@ impl Packet {
             }
             (psn, rest) = (psn.next(), behind);
         }
+    }
+
+    /// The answer to a call: packets of one MTU, the last of which says how it ended.
+    #[must_use]
+    pub fn call_answer(base: Psn, outcome: &Outcome, mtu: u32, aeth: Aeth) -> Vec<Self> {
+        let mut packets = Vec::new();
+        let (mut psn, mut rest) = (base, outcome.data.as_slice());
+        while rest.len() > mtu as usize {
+            let (payload, behind) = rest.split_at(mtu as usize);
+            packets.push(Self { payload: payload.to_vec(), ..Self::new(opcode::RPC_RESPONSE, psn) });
+            (psn, rest) = (psn.next(), behind);
+        }
+        let length = u32::try_from(outcome.data.len()).unwrap_or(u32::MAX);
+        let rpc = Some(RpcEth { status: outcome.status, length });
+        let extended = Extended { aeth: Some(aeth), rpc, ..Extended::default() };
+        packets.push(Self { extended, payload: rest.to_vec(), ..Self::new(opcode::RPC_RESPONSE_END, psn) });
+        packets
+    }
+
+    /// A call that came again while it runs.
+    #[must_use]
+    pub fn busy(psn: Psn, aeth: Aeth) -> Self {
+        let extended = Extended { aeth: Some(aeth), ..Extended::default() };
+        Self { extended, ..Self::new(opcode::RPC_BUSY, psn) }
     }
 
     /// Congestion notification (Annex A17): BECN set, PSN zero, sixteen bytes of zeros.

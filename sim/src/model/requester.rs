@@ -8,8 +8,8 @@ use stroma_abi::Psn;
 use stroma_abi::desc::Status;
 use stroma_abi::wire::{NakCode, Role, Syndrome, opcode};
 
-use super::job::Job;
-use super::{Completion, Dropped, Memory, Packet, Settings, Work};
+use super::job::{Answer, Job};
+use super::{Completion, Dropped, Memory, Operation, Packet, Settings, Work};
 
 /// The count of RNR retries that stands for "for ever".
 const RNR_FOR_EVER: u8 = 7;
@@ -17,7 +17,7 @@ const RNR_FOR_EVER: u8 = 7;
 /// The requester. Everything from `unanswered` to `sent` is on its way; `cursor` is what goes next, behind `sent` only
 /// while packets are sent again. The unanswered PSN always lies in the first job.
 ///
-/// READs and atomics beyond the limit wait, fenced operations for all of them, and all behind them: requests leave in order.
+/// READs, atomics and calls beyond the limit wait, fenced operations for all of them, and all behind them: requests leave in order.
 /// Local work has no PSNs. It waits until all before it is over, and all behind it waits for it.
 /// A refusal counts once all before it is answered; while a READ or an atomic before it misses data, that one is asked for
 /// again, and ends as the peer then treats it.
@@ -194,15 +194,20 @@ impl Requester {
     /// Everything before `end` is answered; no, if a READ or an atomic there misses its data: an implied NAK.
     fn retire(&mut self, now: u64, end: Psn) -> bool {
         while self.unanswered.is_before(end) {
-            let Some(job) = self.jobs.front().filter(|job| !job.wants_data()) else { return false };
-            let stop = if end.is_before(job.end()) { end } else { job.end() };
-            self.advance(now, stop);
+            let Some(job) = self.jobs.front() else { return false };
+            // What a call sends before its last packet is acknowledged like a WRITE.
+            let limit = if job.wants_data() { job.base() } else { job.end() };
+            if !self.unanswered.is_before(limit) {
+                return false;
+            }
+            let stop = if end.is_before(limit) { end } else { limit };
+            self.advance(now, stop, None);
         }
         true
     }
 
-    /// Progress: the first job is answered up to `to`.
-    fn advance(&mut self, now: u64, to: Psn) {
+    /// Progress: the first job is answered up to `to`; of a call, with status and bytes of its result.
+    fn advance(&mut self, now: u64, to: Psn, result: Option<(u32, u32)>) {
         self.unanswered = to;
         if self.cursor.is_before(to) {
             self.cursor = to;
@@ -212,7 +217,9 @@ impl Requester {
         self.recovering = None;
         self.arm(now);
         if let Some(job) = self.jobs.pop_front_if(|job| job.end() == to) {
-            self.complete(&job, Status::Success);
+            let (rpc, bytes) = result.map_or((None, job.length), |(status, length)| (Some(status), length));
+            let id = job.work.id;
+            self.completions.push_back(Completion { id, status: Status::Success, bytes, rpc });
         }
     }
 
@@ -221,14 +228,40 @@ impl Requester {
         if !self.retire(now, answer.psn) {
             return self.again(now);
         }
+        if self.jobs.front().is_some_and(|job| matches!(job.work.operation, Operation::Call { .. })) {
+            return self.take_result(now, answer, memory);
+        }
         let settings = &self.settings;
         let found = self.jobs.front().and_then(|job| Some((job, job.data(answer, settings)?)));
         let Some((job, data)) = found else {
             return self.fail(Status::BadResponse);
         };
         match job.list(settings).write(memory, job.range(answer.psn, settings).start, &data) {
-            Ok(()) => self.advance(now, answer.psn.next()),
+            Ok(()) => self.advance(now, answer.psn.next(), None),
             Err(_) => self.fail(Status::LocalProtection),
+        }
+    }
+
+    /// An answer to the call that is first. One that says busy came because of what was sent again: the peer lives.
+    fn take_result(&mut self, now: u64, answer: &Packet, memory: &mut Memory) {
+        let settings = &self.settings;
+        let found = self.jobs.front().and_then(|job| Some((job, job.answer(answer, settings)?)));
+        let Some((job, said)) = found else {
+            return self.fail(Status::BadResponse);
+        };
+        if matches!(said, Answer::Busy) {
+            self.retries = self.settings.retries;
+            self.recovering = None;
+            return self.arm(now);
+        }
+        let end = job.end();
+        if job.list(settings).write(memory, job.range(answer.psn, settings).start, &answer.payload).is_err() {
+            return self.fail(Status::LocalProtection);
+        }
+        if let Answer::End { status, length } = said {
+            self.advance(now, end, Some((status, length)));
+        } else {
+            self.advance(now, answer.psn.next(), None);
         }
     }
 
@@ -289,7 +322,7 @@ impl Requester {
 
     fn complete(&mut self, job: &Job, status: Status) {
         let bytes = if status == Status::Success { job.length } else { 0 };
-        self.completions.push_back(Completion { id: job.work.id, status, bytes });
+        self.completions.push_back(Completion { id: job.work.id, status, bytes, rpc: None });
     }
 }
 

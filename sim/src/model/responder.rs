@@ -2,16 +2,17 @@
 
 mod answers;
 mod asked;
+mod called;
 mod incoming;
 mod resources;
 
 use std::collections::VecDeque;
 
 use stroma_abi::Psn;
-use stroma_abi::wire::{Header, NakCode, Position, Reth, Syndrome, opcode};
+use stroma_abi::wire::{Header, NakCode, Position, Reth, Syndrome, Transport, opcode};
 
 use super::job::MESSAGE_MAX;
-use super::{Access, Dropped, Memory, Packet, Receive, ReceiveQueue, Received, Settings};
+use super::{Access, Dropped, Kernels, Memory, Packet, Receive, ReceiveQueue, Received, Settings};
 use answers::{Answers, POSITIVE};
 use incoming::Message;
 use resources::Resources;
@@ -29,6 +30,7 @@ pub struct Responder {
     gap_reported: bool,
     resources: Resources,
     answers: Answers,
+    kernels: Kernels,
     receives: ReceiveQueue,
     shares_receives: bool,
     received: VecDeque<Received>,
@@ -75,11 +77,17 @@ impl Responder {
             gap_reported: false,
             resources: Resources::new(settings),
             answers: Answers::new(settings.coalesce),
+            kernels: Kernels::default(),
             receives,
             shares_receives,
             received: VecDeque::new(),
             failed: false,
         }
+    }
+
+    /// Lets the peer call these kernels.
+    pub fn offer(&mut self, kernels: &Kernels) {
+        self.kernels = kernels.clone();
     }
 
     /// Has a request been refused for good?
@@ -171,6 +179,7 @@ impl Responder {
             | opcode::RC_WRITE_ONLY_IMM => self.write(request, memory),
             opcode::RC_READ_REQUEST => Ok(self.read(request, memory)?),
             opcode::RC_CMP_SWAP | opcode::RC_FETCH_ADD => Ok(self.atomic(request, memory)?),
+            row if row.transport == Transport::Rpc => self.call(request, memory),
             _ => Err(NakCode::InvalidRequest.into()),
         }
     }
@@ -194,20 +203,26 @@ impl Responder {
         Access { key, domain, rights, address, queue_pair: Some(local) }
     }
 
-    /// A request from before the expected one: a SEND or WRITE is acknowledged again, a READ executed again, an atomic answered
-    /// as it was then.
+    /// A request from before the expected one: a SEND or WRITE is acknowledged again, a READ executed again, an atomic or a call
+    /// answered as it was then.
     fn repeat(&mut self, request: &Packet, memory: &Memory) -> Result<(), Dropped> {
         match request.opcode {
             opcode::RC_READ_REQUEST => self.repeat_read(request, memory),
             opcode::RC_CMP_SWAP | opcode::RC_FETCH_ADD => self.repeat_atomic(request.psn),
+            row if row.transport == Transport::Rpc => self.repeat_call(request),
             // SENDs and WRITEs are the first rows of the table, but for those that end a key.
             row if row.code <= opcode::RC_WRITE_ONLY_IMM.code || row.header_set().contains(Header::Ieth) => {
-                let latest = Psn::new(self.expected.value().wrapping_sub(1));
-                self.acknowledge(latest, POSITIVE);
+                self.acknowledge_again();
                 Ok(())
             }
             _ => Err(Dropped::Repeated),
         }
+    }
+
+    /// All up to now has arrived.
+    fn acknowledge_again(&mut self) {
+        let latest = Psn::new(self.expected.value().wrapping_sub(1));
+        self.acknowledge(latest, POSITIVE);
     }
 
     fn refuse(&mut self, psn: Psn, code: NakCode) {

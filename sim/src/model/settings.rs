@@ -19,7 +19,7 @@ pub struct Settings {
     pub partition: u16,
     /// Protection domain.
     pub domain: u16,
-    /// What the peer may do at all: `REMOTE_READ`, `REMOTE_WRITE`, `REMOTE_ATOMIC`.
+    /// What the peer may do at all: `REMOTE_READ`, `REMOTE_WRITE`, `REMOTE_ATOMIC`, `RPC`.
     pub rights: u8,
     /// Path MTU in bytes: 256, 512, 1024, 2048 or 4096.
     pub mtu: u32,
@@ -27,9 +27,9 @@ pub struct Settings {
     pub send_psn: Psn,
     /// PSN of the first request expected.
     pub receive_psn: Psn,
-    /// READs and atomics the requester may have open; the next one waits.
+    /// READs, atomics and calls the requester may have open; the next one waits.
     pub reads_out: usize,
-    /// READs and atomics the responder keeps; one more while none is answered is an invalid request.
+    /// READs, atomics and calls the responder keeps; one more while none is answered is an invalid request.
     pub reads_in: usize,
     /// Ticks without progress before sending again; `None` waits for ever.
     pub timeout: Option<u64>,
@@ -43,12 +43,16 @@ pub struct Settings {
     pub ticks_per_ms: u64,
     /// A packet in mid message asks for an ACK after this many that did not.
     pub ack_every: u32,
+    /// Bytes of the largest result of a call that the responder keeps; a call that allows more is not executed.
+    pub result_max: u32,
+    /// Times a call that comes again is said to be still running before its answer goes.
+    pub busy: u32,
     /// Does a newer ACK take the place of one that still waits to be sent?
     pub coalesce: bool,
 }
 
 impl Settings {
-    /// A queue pair with the values most tests want: 16 READs and atomics either way, 7 retries, RNR retries for ever after 10 us
+    /// A queue pair with the values most tests want: no calls of kernels, 16 READs and atomics either way, 7 retries, RNR retries for ever after 10 us
     /// each, ticks of a nanosecond, an ACK asked for every 64 packets.
     ///
     /// # Panics
@@ -74,6 +78,8 @@ impl Settings {
             rnr_timer: 1,
             ticks_per_ms: 1_000_000,
             ack_every: 64,
+            result_max: 4096,
+            busy: 0,
             coalesce: false,
         }
     }

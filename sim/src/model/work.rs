@@ -1,5 +1,6 @@
 //! Operations as they are posted.
 
+use stroma_abi::desc::rpc::Parameters;
 use stroma_abi::desc::{Sge, SgeList};
 
 use super::Window;
@@ -28,6 +29,17 @@ pub enum Operation {
     },
     /// A number is added to eight bytes of the peer; what they were comes to local memory.
     FetchAdd(u64),
+    /// Runs a kernel of the peer; its answer comes to local memory.
+    Call {
+        /// RPC op-code.
+        operation: u16,
+        /// For the kernel.
+        flags: u8,
+        /// For the kernel too.
+        parameters: Parameters,
+        /// Local bytes that follow the parameters as a stream; without, the parameters go alone.
+        payload: Option<Sge>,
+    },
     /// Binds a memory window of this end, for the peer.
     Bind {
         /// The key that the peer is to use.
@@ -43,7 +55,7 @@ impl Operation {
     /// Does the answer bring data?
     #[must_use]
     pub const fn wants_data(self) -> bool {
-        matches!(self, Self::Read) || self.is_atomic()
+        matches!(self, Self::Read | Self::Call { .. }) || self.is_atomic()
     }
 
     /// Is it `CMP_SWAP` or `FETCH_ADD`?
@@ -66,13 +78,13 @@ pub struct Work {
     pub id: u64,
     /// What to do.
     pub operation: Operation,
-    /// Local bytes, 0 to 2^31 of them; eight for an atomic, none for local work.
+    /// Local bytes, 0 to 2^31 of them; eight for an atomic, none for local work, of a call the largest answer.
     pub pieces: SgeList,
-    /// Key of the peer's region; SENDs have none.
+    /// Key of the peer's region, or that a kernel acts under; SENDs have none.
     pub remote_key: u32,
-    /// Address there; for an atomic a multiple of eight.
+    /// Address there; for an atomic a multiple of eight. Calls have none.
     pub remote_address: u64,
-    /// Wait for all READs and atomics posted before.
+    /// Wait for all READs, atomics and calls posted before.
     pub fence: bool,
     /// Ask the receiver to be woken.
     pub solicited: bool,

@@ -79,7 +79,7 @@ fn golden_peers_carry_out_what_is_posted_on_each_queue_pair() {
         now += 1;
     }
     for (pair, id, bytes) in [(0, 1, 3000), (1, 2, 10)] {
-        let done = Completion { id, status: Status::Success, bytes };
+        let done = Completion { id, status: Status::Success, bytes, rpc: None };
         assert_eq!([ends[0].poll(number(0, pair)), ends[0].poll(number(0, pair))], [Some(done), None]);
     }
     let written = &ends[1].memory().region(KEY).expect("registered").bytes[0x8000..0x9000];
@@ -104,7 +104,10 @@ fn a_golden_peer_drops_bad_frames_and_sends_again_when_its_time_is_over() {
     assert_eq!(far.next_due(1200), Some(1200));
     let answer = far.transmit(1200).expect("an acknowledgement");
     near.receive(1300, &answer, false);
-    assert_eq!(near.poll(number(0, 0)), Some(Completion { id: 1, status: Status::Success, bytes: 10 }));
+    assert_eq!(
+        near.poll(number(0, 0)),
+        Some(Completion { id: 1, status: Status::Success, bytes: 10, rpc: None })
+    );
     assert_eq!((near.transmit(1300), near.next_due(1300)), (None, None));
     // A frame that means nothing is dropped, and the reason kept.
     near.receive(1400, &answer, false);

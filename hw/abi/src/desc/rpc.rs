@@ -10,17 +10,17 @@ pub const PARAMETERS_AT: usize = SlotCommand::LEN;
 pub const SLOT_COMMAND_LEN: usize = PARAMETERS_AT + PARAMETERS_MAX;
 
 layout! {
-    /// The head of the command that starts a kernel; 64 bytes of parameters follow it.
-    SlotCommand: Little, 32 bytes;
+    /// The head of the command that starts a kernel; 64 bytes of parameters follow it. A kernel's RTL sees the same fields
+    /// as one record.
+    SlotCommand: Little, 20 bytes;
     QUEUE_PAIR      queue_pair:      Qpn =  0, 0, 24, "queue pair that asks";
     FLAGS           flags:           u8  =  3, 0,  8, "from the request, for the kernel";
-    TAG             tag:             u16 =  4, 0, 14, "names this invocation in the kernel's response";
+    TICKET          ticket:          u8  =  4, 0,  4, "names this invocation in all that the kernel asks for and answers; stands for its protection domain";
+    PARAMETER_WORDS parameter_words: u8  =  5, 0,  8, "parameters, in 4-byte units, at most 16";
     OPERATION       operation:       u16 =  6, 0, 16, "RPC op-code";
-    DOMAIN          domain:          u16 =  8, 0, 16, "protection domain of the caller";
-    PARAMETER_WORDS parameter_words: u8  = 10, 0,  8, "parameters, in 4-byte units, at most 16";
-    KEY             key:             u32 = 12, 0, 32, "key the kernel acts under";
-    REQUEST_LENGTH  request_length:  u32 = 16, 0, 32, "bytes of the request's payload";
-    RESPONSE_MAX    response_max:    u32 = 20, 0, 32, "largest answer in bytes";
+    KEY             key:             u32 =  8, 0, 32, "key the kernel acts under";
+    REQUEST_LENGTH  request_length:  u32 = 12, 0, 32, "bytes of the request's payload, parameters included";
+    RESPONSE_MAX    response_max:    u32 = 16, 0, 32, "largest answer in bytes";
 }
 
 /// A parameter block: whole words, at most [`PARAMETERS_MAX`] bytes, zero behind its end.
@@ -78,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn commands_come_back_as_they_were(bytes in any::<[u8; 32]>()) {
+        fn commands_come_back_as_they_were(bytes in any::<[u8; SlotCommand::LEN]>()) {
             let command = SlotCommand::parse(&bytes).unwrap();
             prop_assert_eq!(SlotCommand::parse(&command.to_bytes()), Some(command));
         }

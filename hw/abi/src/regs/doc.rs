@@ -15,6 +15,7 @@ use crate::{
         Status, UdTarget, Verb, WindowBind, WorkOp, WqeHead,
         queue_pair::{TRANSITIONS, attribute},
     },
+    kernel::traversal::{Traversal, TraversalStatus},
     wire::{Class, RpcStatus, RpcTarget},
 };
 
@@ -70,6 +71,12 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
         "What starts a kernel; 64 bytes of parameters follow.",
         SlotCommand::LEN,
         SlotCommand::TABLE,
+    ),
+    (
+        "Traversal",
+        "Parameters of the kernel `traversal`, RPC op-code 1. Words and pointers are little-endian.",
+        Traversal::LEN,
+        Traversal::TABLE,
     ),
     ("Region", "A memory region as it is registered.", Region::LEN, Region::TABLE),
     (
@@ -160,6 +167,12 @@ pub fn render() -> String {
     page.line(&"\n### RPC status\n");
     page.codes(
         RpcStatus::ALL.iter().map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
+    );
+    page.line(&"\n### Traversal status, beside those of RPC\n");
+    page.codes(
+        TraversalStatus::ALL
+            .iter()
+            .map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
     );
     page.0
 }

@@ -80,9 +80,10 @@ statuses! {
     0 Ok               "The kernel finished.";
     1 UnknownOperation "No kernel has this RPC op-code.";
     2 Access           "A DMA of the kernel failed the check of key, protection domain, bounds or rights.";
-    3 Limit            "The kernel's watchdog ended it.";
+    3 Limit            "The kernel's watchdog ended it, or it came to a limit that the request set.";
     4 Aborted          "The request's stream stopped before its last packet.";
     5 TooLong          "The largest answer allowed exceeds the queue pair's result area; nothing ran.";
+    6 Host             "The host could not serve a DMA of the kernel.";
 }
 
 #[cfg(test)]

@@ -38,15 +38,14 @@ impl Recipe {
 
     fn frame<'a>(&'a self, padding: &'a [u8]) -> Frame<'a> {
         let kind = if self.ipv6 { ethertype::IPV6 } else { ethertype::IPV4 };
+        let base = addressed();
         Frame {
             ethernet: Ethernet {
-                destination: Mac([2, 0, 0, 0, 0, 2]),
-                source: Mac([2, 0, 0, 0, 0, 1]),
                 ethertype: if self.tagged { ethertype::TAG } else { kind },
+                ..base.ethernet
             },
             tag: self.tagged.then(|| Tag { vlan: 100, ethertype: kind, ..Tag::default() }),
-            ip: if self.ipv6 { Ip::V6(ipv6()) } else { Ip::V4(ipv4()) },
-            udp: Udp { source_port: 0xc000, destination_port: ROCE_PORT, ..Udp::default() },
+            ip: if self.ipv6 { Ip::V6(ipv6()) } else { base.ip },
             bth: Bth {
                 opcode: self.opcode.code,
                 partition: 0xffff,
@@ -56,10 +55,29 @@ impl Recipe {
             },
             extended: Extended::parse(self.opcode.headers, &self.noise).unwrap(),
             payload: if self.opcode.payload { &self.payload } else { &[] },
-            pad: &[],
-            icrc: 0,
             padding,
+            ..base
         }
+    }
+}
+
+/// The addresses of a frame over IPv4, and nothing behind them.
+pub(crate) fn addressed() -> Frame<'static> {
+    Frame {
+        ethernet: Ethernet {
+            destination: Mac([2, 0, 0, 0, 0, 2]),
+            source: Mac([2, 0, 0, 0, 0, 1]),
+            ethertype: ethertype::IPV4,
+        },
+        tag: None,
+        ip: Ip::V4(ipv4()),
+        udp: Udp { source_port: 0xc000, destination_port: ROCE_PORT, ..Udp::default() },
+        bth: Bth::default(),
+        extended: Extended::default(),
+        payload: &[],
+        pad: &[],
+        icrc: 0,
+        padding: &[],
     }
 }
 

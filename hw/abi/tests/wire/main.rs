@@ -2,4 +2,5 @@
 
 mod classes;
 mod common;
+mod document;
 mod properties;

@@ -20,8 +20,8 @@ mod scope;
 mod split;
 mod translate;
 
-#[cfg(test)]
-pub(crate) mod differential;
+#[cfg(any(test, feature = "testing"))]
+pub mod differential;
 
 pub use error::EmitError;
 use rust_hdl::prelude::Block;

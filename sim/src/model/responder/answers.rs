@@ -13,8 +13,10 @@ pub(super) const POSITIVE: Syndrome = Syndrome::Ack { credits: 31 };
 
 struct Answer {
     packet: Packet,
-    /// Is this the end of the first answer to a READ or atomic, which then is no more open?
+    /// Is this the end of the first answer to a READ, atomic or call, which then is no more open?
     frees: bool,
+    /// Does it wait for [`Answers::release`], and all behind it?
+    held: bool,
 }
 
 impl Answer {
@@ -29,6 +31,8 @@ impl Answer {
 
 pub(super) struct Answers {
     waiting: VecDeque<Answer>,
+    /// What goes before all of them.
+    urgent: VecDeque<Packet>,
     /// Where the READ at the front began, once its first packet has left.
     began: Option<Psn>,
     coalesce: bool,
@@ -36,11 +40,14 @@ pub(super) struct Answers {
 
 impl Answers {
     pub(super) fn new(coalesce: bool) -> Self {
-        Self { waiting: VecDeque::new(), began: None, coalesce }
+        Self { waiting: VecDeque::new(), urgent: VecDeque::new(), began: None, coalesce }
     }
 
     pub(super) fn next(&mut self) -> Option<Packet> {
-        let packet = self.waiting.pop_front()?.packet;
+        if let Some(packet) = self.urgent.pop_front() {
+            return Some(packet);
+        }
+        let packet = self.waiting.pop_front_if(|answer| !answer.held)?.packet;
         match packet.opcode {
             opcode::RC_READ_RESPONSE_FIRST => self.began = Some(packet.psn),
             opcode::RC_READ_RESPONSE_MIDDLE => {}
@@ -50,15 +57,16 @@ impl Answers {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.waiting.is_empty() && self.urgent.is_empty()
     }
 
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
+        self.urgent.clear();
         self.began = None;
     }
 
-    /// READs and atomics whose first answer is not sent whole.
+    /// READs, atomics and calls whose first answer is not sent whole.
     pub(super) fn open(&self) -> usize {
         self.waiting.iter().filter(|answer| answer.frees).count()
     }
@@ -74,7 +82,11 @@ impl Answers {
             (1..=next.distance(began)).contains(&begins.distance(began))
         };
         if !self.began.zip(begins).zip(next).is_some_and(goes_back) {
-            return self.data(packets, false);
+            // What is asked for again is older than a call that still runs.
+            let running = self.waiting.iter().position(|answer| answer.held).unwrap_or(self.waiting.len());
+            let mut behind = self.waiting.split_off(running);
+            self.data(packets, false);
+            return self.waiting.append(&mut behind);
         }
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|answer| answer.is_acknowledgement() && !answer.is_positive());
@@ -83,11 +95,37 @@ impl Answers {
         self.waiting.append(&mut waiting);
     }
 
-    /// Data for a READ or atomic, asked for the first time or again.
+    /// Data for a READ, atomic or call, asked for the first time or again.
     pub(super) fn data(&mut self, packets: Vec<Packet>, is_new: bool) {
+        self.queue(packets, is_new, false);
+    }
+
+    /// Data for a call that was asked for the first time and still runs.
+    pub(super) fn data_later(&mut self, packets: Vec<Packet>) {
+        self.queue(packets, true, true);
+    }
+
+    fn queue(&mut self, packets: Vec<Packet>, is_new: bool, held: bool) {
         let last = packets.len().saturating_sub(1);
-        let answer = |(index, packet)| Answer { packet, frees: is_new && index == last };
+        let answer = |(index, packet)| Answer { packet, frees: is_new && index == last, held };
         self.waiting.extend(packets.into_iter().enumerate().map(answer));
+    }
+
+    /// Is what goes next one of these PSNs?
+    pub(super) fn is_next(&self, base: Psn, count: u32) -> bool {
+        self.waiting.front().is_some_and(|answer| answer.packet.psn.in_window(base, count))
+    }
+
+    /// The call whose answer begins with this PSN has ended.
+    pub(super) fn release(&mut self, base: Psn, count: u32) {
+        for answer in self.waiting.iter_mut().filter(|answer| answer.packet.psn.in_window(base, count)) {
+            answer.held = false;
+        }
+    }
+
+    /// An answer that waits for no other.
+    pub(super) fn at_once(&mut self, packet: Packet) {
+        self.urgent.push_back(packet);
     }
 
     /// An ACK or NAK.
@@ -95,7 +133,7 @@ impl Answers {
         let packet = Packet::acknowledge(psn, syndrome, msn);
         match self.waiting.back_mut().filter(|answer| answer.is_positive()) {
             Some(answer) if self.coalesce && syndrome == POSITIVE => answer.packet = packet,
-            _ => self.waiting.push_back(Answer { packet, frees: false }),
+            _ => self.waiting.push_back(Answer { packet, frees: false, held: false }),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Responder {
         self.answers.data(vec![Packet::atomic_answer(psn, original, self.aeth())], is_new);
     }
 
-    fn aeth(&self) -> Aeth {
+    pub(super) fn aeth(&self) -> Aeth {
         Aeth { syndrome: POSITIVE.encode(), msn: self.msn }
     }
 }

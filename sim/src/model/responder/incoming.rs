@@ -2,7 +2,7 @@
 
 use stroma_abi::desc::region::rights;
 use stroma_abi::desc::{Status, WorkOp};
-use stroma_abi::wire::NakCode;
+use stroma_abi::wire::{NakCode, RpcTarget};
 
 use super::answers::POSITIVE;
 use super::{Refusal, Responder, begins, demand, has_more};
@@ -17,6 +17,8 @@ pub(super) enum Message {
     Send { receive: Box<Receive>, length: u32 },
     /// WRITE, where it goes on, how much of how much is to come.
     Write { access: Access, remaining: u32, length: u32 },
+    /// Call of a kernel: what is called under which key, how much is to come, and what has.
+    Call { target: RpcTarget, key: u32, length: u32, bytes: Vec<u8> },
 }
 
 impl Responder {
@@ -90,14 +92,14 @@ impl Responder {
     }
 
     /// Bytes of a packet, if it is as full as its place in the message demands.
-    fn payload_length(&self, request: &Packet) -> Result<u32, NakCode> {
+    pub(super) fn payload_length(&self, request: &Packet) -> Result<u32, NakCode> {
         let bytes = u32::try_from(request.payload.len()).map_err(|_| NakCode::InvalidRequest)?;
         let mtu = self.settings.mtu;
         demand(if has_more(request) { bytes == mtu } else { bytes <= mtu })?;
         Ok(bytes)
     }
 
-    fn accept(&mut self, request: &Packet) {
+    pub(super) fn accept(&mut self, request: &Packet) {
         self.expected = self.expected.next();
         if !has_more(request) {
             self.msn = self.msn.next();

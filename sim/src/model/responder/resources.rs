@@ -1,16 +1,25 @@
-//! READs and atomics that were executed, kept for when they come again.
+//! READs, atomics and calls that were executed, kept for when they come again.
 
 use std::collections::VecDeque;
 
 use stroma_abi::Psn;
 
-use super::super::{Access, Settings};
+use super::super::{Access, Outcome, Settings};
 
 /// A READ: its PSN, where it reads, how much.
 pub(super) struct Read {
     pub(super) first: Psn,
     pub(super) access: Access,
     pub(super) length: u32,
+}
+
+/// A call of a kernel: the PSNs of its answer, how often it is still to be called busy, how it ended.
+#[derive(Clone)]
+pub(super) struct Called {
+    pub(super) base: Psn,
+    pub(super) count: u32,
+    pub(super) busy: u32,
+    pub(super) outcome: Outcome,
 }
 
 enum Kept {
@@ -20,9 +29,10 @@ enum Kept {
         psn: Psn,
         original: u64,
     },
+    Call(Called),
 }
 
-/// The last READs and atomics of a connection, as many as the peer may have open; an older one makes room.
+/// The last READs, atomics and calls of a connection, as many as the peer may have open; an older one makes room.
 pub(super) struct Resources {
     settings: Settings,
     kept: VecDeque<Kept>,
@@ -39,6 +49,10 @@ impl Resources {
 
     pub(super) fn keep_atomic(&mut self, psn: Psn, original: u64) {
         self.keep(Kept::Atomic { psn, original });
+    }
+
+    pub(super) fn keep_call(&mut self, called: Called) {
+        self.keep(Kept::Call(called));
     }
 
     fn keep(&mut self, kept: Kept) {
@@ -58,6 +72,14 @@ impl Resources {
             index < self.settings.packets(read.length)
                 && asked.access == Access { address, ..read.access }
                 && offset + u64::from(asked.length) <= u64::from(read.length)
+        })
+    }
+
+    /// The newest call whose answer has this PSN: an old one may have had it a lap before.
+    pub(super) fn called(&mut self, asked: Psn) -> Option<&mut Called> {
+        self.kept.iter_mut().rev().find_map(|kept| match kept {
+            Kept::Call(called) if asked.in_window(called.base, called.count) => Some(called),
+            _ => None,
         })
     }
 

@@ -57,6 +57,11 @@ impl Channel {
         self.flying.insert((at, self.count), frame);
     }
 
+    /// The frame sent last never arrives.
+    pub(super) fn lose_newest(&mut self) {
+        self.flying.retain(|(_, count), _| *count != self.count);
+    }
+
     pub(super) fn arrive(&mut self, now: u64) -> Option<Vec<u8>> {
         let first = self.flying.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())

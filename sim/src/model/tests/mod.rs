@@ -2,6 +2,7 @@
 
 mod again;
 mod atomics;
+mod calls;
 mod channel;
 mod lists;
 mod malformed;

@@ -15,14 +15,14 @@ use crate::verilog::{EmitError, Rtl, Style, emit_as};
 const SETTLE_LIMIT: usize = 100;
 
 /// Random inputs, remembered so that both sides get the same.
-pub(crate) struct Draw {
+pub struct Draw {
     random: SplitMix64,
     drawn: Vec<(String, Vec<u32>)>,
 }
 
 impl Draw {
     /// A value for the port called `name` (its path, each part behind a `$`): random, or one of the corners.
-    pub(crate) fn value<T: Packed>(&mut self, name: &str) -> T {
+    pub fn value<T: Packed>(&mut self, name: &str) -> T {
         let corner = self.random.next_u64() % 8;
         let mut words: Vec<u32> = Vec::new();
         while words.len() * 32 < T::BITS {
@@ -42,15 +42,18 @@ impl Draw {
 
 /// What a run found.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
-    pub(crate) shapes: usize,
-    pub(crate) compared: usize,
-    pub(crate) mismatches: Vec<String>,
+pub struct Report {
+    pub shapes: usize,
+    pub compared: usize,
+    pub mismatches: Vec<String>,
 }
 
 impl Report {
     /// Fails on a difference, and on a run that looked at nothing.
-    pub(crate) fn verdict(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// What was found.
+    pub fn verdict(&self) -> Result<(), String> {
         match (self.compared, self.mismatches.first()) {
             (0, _) => Err("nothing was compared".into()),
             (_, None) => Ok(()),
@@ -60,7 +63,7 @@ impl Report {
         }
     }
 
-    pub(crate) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.shapes += other.shapes;
         self.compared += other.compared;
         self.mismatches.extend(other.mismatches);
@@ -70,14 +73,14 @@ impl Report {
 type Runner = Box<dyn FnOnce(&mut Model, usize) -> Report + Send>;
 
 /// One block of the suite.
-pub(crate) struct Case {
-    pub(crate) name: String,
+pub struct Case {
+    pub name: String,
     emit: Box<dyn Fn(Style) -> Result<Rtl, EmitError> + Send>,
     runner: Runner,
 }
 
 impl Case {
-    pub(crate) fn combinational<B: Block + 'static>(
+    pub fn combinational<B: Block + 'static>(
         name: &str,
         build: fn() -> B,
         drive: fn(&mut B, &mut Draw),
@@ -85,7 +88,7 @@ impl Case {
         Self::new(name, build, drive, None)
     }
 
-    pub(crate) fn clocked<B: Block + 'static>(
+    pub fn clocked<B: Block + 'static>(
         name: &str,
         build: fn() -> B,
         drive: fn(&mut B, &mut Draw),
@@ -129,6 +132,7 @@ impl Case {
 }
 
 /// Emits a case in the given style, verilates it and compares.
+#[cfg(test)]
 pub(crate) fn run(case: Case, style: Style, vectors: usize) -> Report {
     let model = load(&case.design(style), &case.name);
     case.compare(model, vectors)
@@ -136,7 +140,10 @@ pub(crate) fn run(case: Case, style: Style, vectors: usize) -> Report {
 
 /// Fails on the first case in which Rust and Verilog differ; gives the sum of all. Several cases share one model,
 /// because building C++ costs seconds a model and almost nothing a block.
-pub(crate) fn assert_agree(cases: impl IntoIterator<Item = Case>, vectors: usize) -> Report {
+///
+/// # Panics
+/// On that first case, and on one that cannot be emitted or built.
+pub fn assert_agree(cases: impl IntoIterator<Item = Case>, vectors: usize) -> Report {
     let cases: Vec<Case> = cases.into_iter().collect();
     let designs: Vec<(String, Verilog)> =
         (0..).zip(&cases).map(|(at, case)| (format!("case_{at}"), case.design(Style::SOUND))).collect();

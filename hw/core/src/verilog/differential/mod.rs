@@ -3,17 +3,24 @@
 //! A block joins with one line of [`differential!`]: its constructor and the inputs to drive. Every output of the block
 //! is a shape; a run that compared nothing fails as surely as one that found a difference.
 
+#[cfg(test)]
 mod arithmetic;
+#[cfg(test)]
 mod control;
 mod harness;
+#[cfg(test)]
 mod one_bit;
+#[cfg(test)]
 mod refusals;
+#[cfg(test)]
 mod sequential;
+#[cfg(test)]
 mod suite;
 
-pub(crate) use harness::{Case, assert_agree};
+pub use harness::{Case, Draw, Report, assert_agree};
 
 /// A block for the suite: `differential!(name, constructor, [inputs])`, with `clock` first if the block has one.
+#[macro_export]
 macro_rules! differential {
     ($name:expr, $build:expr, clock, [$($($input:ident).+),+ $(,)?]) => {
         $crate::verilog::differential::Case::clocked(
@@ -31,4 +38,4 @@ macro_rules! differential {
         )
     };
 }
-pub(crate) use differential;
+pub use differential;

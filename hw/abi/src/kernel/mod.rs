@@ -1,0 +1,3 @@
+//! What requests tell kernels: parameters, one file a kernel, and the statuses with a meaning of the kernel's own.
+
+pub mod traversal;

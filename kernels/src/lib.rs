@@ -1,0 +1,42 @@
+//! Kernels: what a request may have done at the card, beside the data. Each sits in a [`slot`](stroma_hw::slot).
+//!
+//! A kernel is a folder: its file joins the parts, which stand in the order in which data meet them. What it does is told with its
+//! parameters in [`stroma_abi::kernel`], what comes of it by its model in the crate `stroma-kernel-models`; tests hold the RTL against
+//! that, on the rig of this crate, which plays the slot's other side.
+
+#![forbid(unsafe_code)]
+#![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]
+
+pub mod traversal;
+
+#[cfg(test)]
+mod rig;
+
+/// What is known of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// The RPC op-code that chooses it.
+    pub operation: u16,
+    /// Grows with each change that a caller can notice.
+    pub version: u16,
+}
+
+/// Every kernel there is.
+pub const CATALOGUE: &[Entry] =
+    &[Entry { name: "traversal", operation: stroma_abi::kernel::traversal::OPERATION, version: 1 }];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_and_op_codes_are_unique() {
+        let names: BTreeSet<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        let operations: BTreeSet<u16> = CATALOGUE.iter().map(|entry| entry.operation).collect();
+        assert_eq!((names.len(), operations.len()), (CATALOGUE.len(), CATALOGUE.len()));
+    }
+}

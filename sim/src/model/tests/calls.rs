@@ -1,0 +1,232 @@
+//! Calls of kernels: executed once whatever the wire does, answered whole, and refused without harm.
+
+use std::sync::{Arc, Mutex};
+
+use stroma_abi::desc::Status;
+use stroma_abi::desc::region::rights;
+use stroma_abi::desc::rpc::Parameters;
+use stroma_abi::wire::{Frame, Opcode, RpcStatus, opcode};
+
+use super::channel::Faults;
+use super::rig::{Pair, number, region, settings, sge, work};
+use crate::model::{Call, Completion, Operation, Outcome, Settings};
+
+const MTU: u32 = 256;
+/// A kernel that answers as many bytes as its first parameter says, with the second as status.
+const KERNEL: u16 = 0x70;
+const ANSWERED: u32 = 0x1234;
+
+/// What a call's answer is: a pattern that begins with the sum of what came behind the parameters.
+fn pattern(length: usize, payload: &[u8]) -> Vec<u8> {
+    let sum = payload.iter().fold(0_u8, |sum, byte| sum.wrapping_mul(3).wrapping_add(*byte));
+    (0..length).map(|index| (index % 241).to_le_bytes()[0].wrapping_add(sum)).collect()
+}
+
+type Executed = Arc<Mutex<Vec<Call>>>;
+
+/// A pair whose second end has the kernel, and the calls that it has executed.
+fn calling(seed: u64, faults: Faults, change: impl Fn(&mut Settings)) -> (Pair, Executed) {
+    let mut pair = Pair::new(seed, faults);
+    let executed = Executed::default();
+    for end in 0..2_u8 {
+        let executed = executed.clone();
+        let here = &mut pair.ends[usize::from(end)];
+        here.kernels.add(
+            KERNEL,
+            Box::new(move |call, _| {
+                executed.lock().unwrap().push(call.clone());
+                let word = |at: usize| u32::from_le_bytes(call.parameters[at..at + 4].try_into().unwrap());
+                Outcome { status: word(4), data: pattern(word(0) as usize, &call.payload) }
+            }),
+        );
+        let mut settings = settings(end, 0, MTU);
+        settings.rights |= rights::RPC;
+        settings.result_max = 0x1_0000;
+        change(&mut settings);
+        here.connect(settings);
+        here.memory.register(u32::from(end) + 1, region(0x1000 * (u64::from(end) + 1), 0x2_0000, end));
+    }
+    (pair, executed)
+}
+
+fn call(length: u32, payload: Option<u32>) -> Operation {
+    let words = [length, ANSWERED].map(u32::to_le_bytes).concat();
+    Operation::Call {
+        operation: KERNEL,
+        flags: 0x5a,
+        parameters: Parameters::new(&words).unwrap(),
+        payload: payload.map(|length| sge(1, 0x1_1000, length)),
+    }
+}
+
+/// Where the bytes of the payload lie.
+fn payload_bytes(length: u32) -> Vec<u8> {
+    region(0x1000, 0x2_0000, 0).bytes[0x1_0000..0x1_0000 + length as usize].to_vec()
+}
+
+fn result(pair: &Pair, length: usize) -> Vec<u8> {
+    let access = crate::model::Access { key: 1, domain: 0, rights: 0, address: 0x1000, queue_pair: None };
+    pair.ends[0].memory.read(&access, length as u64).unwrap()
+}
+
+fn done(id: u64, bytes: u32) -> Completion {
+    Completion { id, status: Status::Success, bytes, rpc: Some(ANSWERED) }
+}
+
+fn opcodes(frames: &[Vec<u8>]) -> Vec<Opcode> {
+    frames.iter().map(|frame| *Frame::parse(frame).unwrap().opcode().unwrap()).collect()
+}
+
+const SIZES: [u32; 8] = [0, 1, MTU - 1, MTU, MTU + 1, 3 * MTU, 0xffff, 0x1_0000];
+
+#[test]
+fn answers_of_every_size_come_whole_and_with_their_status() {
+    for length in SIZES {
+        let (mut pair, executed) = calling(0, Faults::default(), |_| {});
+        // Room for more than comes: the rest of its PSNs is never used.
+        let most = (length + 2 * MTU).min(0x1_0000);
+        pair.post(7, call(length, None), most);
+        pair.post(8, Operation::Read, 10);
+        pair.run();
+        assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(7, length)));
+        assert_eq!(pair.ends[0].poll(number(0, 0)).map(|done| done.status), Some(Status::Success));
+        assert!(pair.dropped.is_empty(), "{:?}", pair.dropped);
+        let executed = executed.lock().unwrap();
+        assert_eq!((executed.len(), executed[0].flags, executed[0].response_max), (1, 0x5a, most));
+        let behind = result(&pair, 0x1_0000)[10.min(length as usize)..length as usize].to_vec();
+        assert_eq!(behind, pattern(length as usize, &[])[10.min(length as usize)..]);
+    }
+}
+
+#[test]
+fn a_payload_comes_to_the_kernel_behind_the_parameters() {
+    for payload in [0, 1, MTU - 9, MTU - 8, MTU - 7, 5 * MTU, 0x8000] {
+        let (mut pair, executed) = calling(0, Faults::default(), |_| {});
+        pair.post(1, call(40, Some(payload)), 64);
+        pair.run();
+        assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(1, 40)));
+        assert_eq!(executed.lock().unwrap()[0].payload, payload_bytes(payload));
+        assert_eq!(result(&pair, 40), pattern(40, &payload_bytes(payload)));
+        let sent = opcodes(&pair.sent[0]);
+        let expected = if payload + 8 <= MTU { opcode::RPC_WRITE_ONLY } else { opcode::RPC_WRITE_FIRST };
+        assert_eq!(sent[0], expected);
+    }
+}
+
+/// Runs a call and loses the n-th frame that `end` sends; how many frames that end sent if none was lost.
+fn loses(end: usize, nth: usize, length: u32, payload: Option<u32>) -> usize {
+    let (mut pair, executed) = calling(0, Faults::default(), |_| {});
+    pair.post(1, call(length, payload), length);
+    pair.post(2, Operation::Read, 0);
+    while pair.sent[end].len() <= nth && !(pair.ends[0].is_idle() && pair.ends[1].is_idle()) {
+        pair.step();
+    }
+    let sent = pair.sent[end].len();
+    if sent == nth + 1 {
+        pair.wires[end].lose_newest();
+    }
+    pair.run();
+    assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(1, length)), "frame {nth} of end {end}");
+    assert_eq!(executed.lock().unwrap().len(), 1, "executed once");
+    assert_eq!(
+        result(&pair, length as usize),
+        pattern(length as usize, &payload_bytes(payload.unwrap_or(0)))
+    );
+    sent
+}
+
+#[test]
+fn each_frame_lost_once_changes_nothing() {
+    for (length, payload) in [(0, None), (MTU, None), (MTU + 1, Some(700)), (5 * MTU, Some(3 * MTU))] {
+        for end in 0..2 {
+            let mut nth = 0;
+            while loses(end, nth, length, payload) > nth {
+                nth += 1;
+            }
+            assert!(nth > 1, "several frames were lost");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_still_runs_is_busy_and_all_behind_it_waits() {
+    let (mut pair, executed) = calling(0, Faults::default(), |settings| settings.busy = 3);
+    pair.post(1, call(600, None), 600);
+    pair.post(2, Operation::Write, 10);
+    pair.post(3, call(1, None), 1);
+    pair.run();
+    assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(1, 600)));
+    assert_eq!(
+        pair.ends[0].poll(number(0, 0)).map(|done| (done.id, done.status)),
+        Some((2, Status::Success))
+    );
+    assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(3, 1)));
+    assert_eq!(executed.lock().unwrap().len(), 2);
+    let busy = opcodes(&pair.sent[1]).iter().filter(|row| **row == opcode::RPC_BUSY).count();
+    assert_eq!(busy, 6, "three times for each");
+}
+
+#[test]
+fn busy_is_no_reason_to_give_up() {
+    let (mut pair, _) = calling(0, Faults::default(), |settings| {
+        settings.busy = 20;
+        settings.retries = 2;
+    });
+    pair.post(1, call(5, None), 5);
+    pair.run();
+    assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(1, 5)));
+}
+
+#[test]
+fn what_cannot_run_is_answered_with_a_status_and_the_connection_lives() {
+    let (mut pair, executed) = calling(0, Faults::default(), |settings| settings.result_max = 1000);
+    let Operation::Call { flags, parameters, payload, .. } = call(0, None) else { unreachable!() };
+    pair.post(1, Operation::Call { operation: KERNEL + 1, flags, parameters, payload }, 1000);
+    pair.post(2, call(5, None), 1001);
+    pair.post(3, call(5, None), 1000);
+    pair.run();
+    for (id, status) in [(1, RpcStatus::UnknownOperation), (2, RpcStatus::TooLong)] {
+        let rpc = Some(status as u32);
+        let expected = Completion { id, status: Status::Success, bytes: 0, rpc };
+        assert_eq!(pair.ends[0].poll(number(0, 0)), Some(expected));
+    }
+    assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(3, 5)));
+    assert_eq!(executed.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn without_the_right_a_call_ends_the_connection() {
+    let (mut pair, executed) = calling(0, Faults::default(), |settings| settings.rights &= !rights::RPC);
+    pair.post(1, call(5, None), 5);
+    pair.run();
+    let status = pair.ends[0].poll(number(0, 0)).map(|done| done.status);
+    assert_eq!(status, Some(Status::RemoteInvalid));
+    assert!(executed.lock().unwrap().is_empty());
+}
+
+#[test]
+fn over_a_bad_wire_each_call_is_executed_once_and_in_order() {
+    for seed in 0..16 {
+        let faults = Faults { loss: 60, duplication: 60, reordering: 60, corruption: 20 };
+        let (mut pair, executed) = calling(seed, faults, |settings| {
+            settings.busy = u32::try_from(seed % 3).unwrap();
+            settings.coalesce = seed % 2 == 0;
+            // Each that is busy waits for it twice.
+            settings.timeout = Some(2_000);
+        });
+        pair.keep = false;
+        let sizes: Vec<_> = (0..40).map(|id| SIZES[id % 6] + u32::try_from(id).unwrap()).collect();
+        for (id, length) in (0..).zip(&sizes) {
+            let payload = (id % 3 == 0).then_some(*length * 2);
+            let work = work(id, call(*length, payload), *length);
+            pair.ends[0].post(number(0, 0), work);
+        }
+        pair.run();
+        for (id, length) in (0..).zip(&sizes) {
+            assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(id, *length)), "seed {seed}");
+        }
+        let executed = executed.lock().unwrap();
+        let found: Vec<_> = executed.iter().map(|call| call.response_max).collect();
+        assert_eq!(found, sizes, "seed {seed}");
+    }
+}
