@@ -21,6 +21,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod codes;
 pub mod desc;
 pub mod field;
 pub mod kernel;

@@ -1,6 +1,6 @@
 //! Completion queue entries.
 
-use crate::{Qpn, layout::layout};
+use crate::{Qpn, codes::codes, layout::layout};
 
 layout! {
     /// One completed request or receive: a single aligned write, its phase bit in the last byte.
@@ -24,46 +24,24 @@ layout! {
     PHASE           phase:           bool = 31, 7,  1, "flips each lap of the ring";
 }
 
-macro_rules! statuses {
-    ($($code:literal $variant:ident $prose:literal;)*) => {
-        /// How a request ended. The numbers are libibverbs' `ibv_wc_status`, so no table translates them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u8)]
-        pub enum Status {
-            $(#[doc = $prose] $variant = $code,)*
-        }
-
-        impl Status {
-            /// Every status, with its meaning.
-            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$variant, $prose)),*];
-
-            /// The status of a code.
-            #[must_use]
-            pub const fn from_code(code: u8) -> Option<Self> {
-                match code {
-                    $($code => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-statuses! {
-    0  Success             "Done.";
-    1  LocalLength         "The message is longer than the receive buffer, or than the limit.";
-    2  LocalQueuePair      "The request contradicts itself or its ring slot was overwritten.";
-    4  LocalProtection     "A local key, its bounds or its rights do not allow a local access.";
-    5  Flushed             "The queue pair was in error before this request could run.";
-    6  WindowBind          "A memory window cannot be bound as asked, or its key cannot be ended.";
-    7  BadResponse         "The peer answered what was not asked.";
-    8  LocalAccess         "A message arrived whose local buffer may not be written.";
-    9  RemoteInvalid       "The peer calls the request invalid.";
-    10 RemoteAccess        "The peer's key, bounds or rights refuse the access.";
-    11 RemoteOperation     "The peer failed.";
-    12 RetryExceeded       "No answer after all retries.";
-    13 RnrRetryExceeded    "The peer was not ready after all retries.";
-    21 General             "The card failed: a DMA error.";
+codes! {
+    /// How a request ended. The numbers are libibverbs' `ibv_wc_status`, so no table translates them.
+    Status: u8 {
+        0  Success             "Done.";
+        1  LocalLength         "The message is longer than the receive buffer, or than the limit.";
+        2  LocalQueuePair      "The request contradicts itself or its ring slot was overwritten.";
+        4  LocalProtection     "A local key, its bounds or its rights do not allow a local access.";
+        5  Flushed             "The queue pair was in error before this request could run.";
+        6  WindowBind          "A memory window cannot be bound as asked, or its key cannot be ended.";
+        7  BadResponse         "The peer answered what was not asked.";
+        8  LocalAccess         "A message arrived whose local buffer may not be written.";
+        9  RemoteInvalid       "The peer calls the request invalid.";
+        10 RemoteAccess        "The peer's key, bounds or rights refuse the access.";
+        11 RemoteOperation     "The peer failed.";
+        12 RetryExceeded       "No answer after all retries.";
+        13 RnrRetryExceeded    "The peer was not ready after all retries.";
+        21 General             "The card failed: a DMA error.";
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! [`Region`](super::Region) or [`SharedQueue`](super::SharedQueue), in a create and a modify command and in the reply to a query;
 //! [`Statistics`](super::Statistics) in the reply to a query alone.
 
+use crate::codes::codes;
 use crate::layout::layout;
 
 /// Bytes of each direction.
@@ -34,32 +35,6 @@ layout! {
 }
 
 const _: () = assert!(Reply::LEN == BODY_AT);
-
-macro_rules! codes {
-    ($(#[$meta:meta])* $name:ident: $repr:ty { $($code:literal $variant:ident $prose:literal;)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr($repr)]
-        pub enum $name {
-            $(#[doc = $prose] $variant = $code,)*
-        }
-
-        impl $name {
-            /// All of them, with their meaning.
-            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$variant, $prose)),*];
-
-            /// The one with this code.
-            #[must_use]
-            pub const fn from_code(code: $repr) -> Option<Self> {
-                match code {
-                    $($code => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-pub(super) use codes;
 
 codes! {
     /// What is to become of an object.

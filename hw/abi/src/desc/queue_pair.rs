@@ -1,7 +1,7 @@
 //! Queue pairs as the mailbox makes and changes them, and the table of their states.
 
-use super::mailbox::{BODY_LEN, codes};
-use crate::{Psn, Qpn, layout::layout};
+use super::mailbox::BODY_LEN;
+use crate::{Psn, Qpn, codes::codes, layout::layout};
 
 /// log2 of the fewest 64-byte units of a send queue, or entries of a receive queue.
 pub const QUEUE_LOG_MIN: usize = 4;

@@ -6,6 +6,7 @@
 //! goes on at the pointer in word `next_at`; with `tree` it does so if the key is below the lowest key word, both masked, and else
 //! at the one in word `right_at`. A pointer of 0 ends it.
 
+use crate::codes::codes;
 use crate::layout::layout;
 use crate::wire::RpcStatus;
 
@@ -35,29 +36,14 @@ layout! {
     TREE          tree:          bool = 35, 4,  1, "elements have two successors";
 }
 
-macro_rules! coded {
-    ($(#[$meta:meta])* $name:ident: $repr:ident; $($code:literal $variant:ident $prose:literal;)*) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr($repr)]
-        pub enum $name {
-            $(#[doc = $prose] $variant = $code,)*
-        }
-
-        impl $name {
-            /// Every one, with its meaning.
-            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$variant, $prose)),*];
-        }
-    };
-}
-
-coded! {
+codes! {
     /// How a word of an element is held against the key.
-    Predicate: u8;
-    0 Equal    "The word is the key.";
-    1 Less     "The word is below the key.";
-    2 Greater  "The word is above the key.";
-    3 NotEqual "The word is not the key.";
+    Predicate: u8 {
+        0 Equal    "The word is the key.";
+        1 Less     "The word is below the key.";
+        2 Greater  "The word is above the key.";
+        3 NotEqual "The word is not the key.";
+    }
 }
 
 impl Predicate {
@@ -73,11 +59,12 @@ impl Predicate {
     }
 }
 
-coded! {
+codes! {
     /// Statuses of the kernel's own.
-    TraversalStatus: u32;
-    0x100 NotFound      "No element fits, and there are no more.";
-    0x101 BadParameters "A parameter is out of range, their number is wrong, or the request has flags or more payload; nothing was read.";
+    TraversalStatus: u32 {
+        0x100 NotFound      "No element fits, and there are no more.";
+        0x101 BadParameters "A parameter is out of range, their number is wrong, or the request has flags or more payload; nothing was read.";
+    }
 }
 
 const _: () = assert!(TraversalStatus::NotFound as u32 >= RpcStatus::KERNEL);

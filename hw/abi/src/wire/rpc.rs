@@ -5,6 +5,7 @@
 //! answer's last packet carries an [`RpcEth`].
 
 use super::Reth;
+use crate::codes::codes;
 use crate::layout::layout;
 
 layout! {
@@ -49,41 +50,22 @@ layout! {
     LENGTH length: u32 = 4, 0, 32, "bytes of the whole answer";
 }
 
-macro_rules! statuses {
-    ($($code:literal $variant:ident $prose:literal;)*) => {
-        /// The card's own values of [`RpcEth::status`]. A kernel's begin at [`Self::KERNEL`].
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u32)]
-        pub enum RpcStatus {
-            $(#[doc = $prose] $variant = $code,)*
-        }
-
-        impl RpcStatus {
-            /// First value with a meaning of the kernel's own.
-            pub const KERNEL: u32 = 0x100;
-            /// Every status, with its meaning.
-            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$variant, $prose)),*];
-
-            /// The status of a code, unless it is a kernel's own or unused.
-            #[must_use]
-            pub const fn from_code(code: u32) -> Option<Self> {
-                match code {
-                    $($code => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-        }
-    };
+codes! {
+    /// The card's own values of [`RpcEth::status`]. A kernel's begin at [`Self::KERNEL`].
+    RpcStatus: u32 {
+        0 Ok               "The kernel finished.";
+        1 UnknownOperation "No kernel has this RPC op-code.";
+        2 Access           "A DMA of the kernel failed the check of key, protection domain, bounds or rights.";
+        3 Limit            "The kernel's watchdog ended it, or it came to a limit that the request set.";
+        4 Aborted          "The request's stream stopped before its last packet.";
+        5 TooLong          "The largest answer allowed exceeds the queue pair's result area; nothing ran.";
+        6 Host             "The host could not serve a DMA of the kernel.";
+    }
 }
 
-statuses! {
-    0 Ok               "The kernel finished.";
-    1 UnknownOperation "No kernel has this RPC op-code.";
-    2 Access           "A DMA of the kernel failed the check of key, protection domain, bounds or rights.";
-    3 Limit            "The kernel's watchdog ended it, or it came to a limit that the request set.";
-    4 Aborted          "The request's stream stopped before its last packet.";
-    5 TooLong          "The largest answer allowed exceeds the queue pair's result area; nothing ran.";
-    6 Host             "The host could not serve a DMA of the kernel.";
+impl RpcStatus {
+    /// First value with a meaning of the kernel's own.
+    pub const KERNEL: u32 = 0x100;
 }
 
 #[cfg(test)]
