@@ -31,6 +31,7 @@ use crate::constant::number;
 use crate::host::work::QpChange;
 use crate::prim::block_fifo::BlockFifo;
 use crate::prim::fifo::Fifo;
+use crate::prim::reg::Reg;
 use crate::slot::{SlotCommand, SlotRead, SlotResponse, SlotWrite};
 use crate::stream::{Beat, StreamSink, StreamSource};
 
@@ -127,6 +128,8 @@ block! {
         owed: Owed,
         answer: Answer<D, LOG>,
         restart: Restart,
+        /// Queue pair of the stream that came last: who goes on with it is told here, where there is time to compare.
+        streaming: Reg<Bits<24>>,
         begins: Signal<Local, Bit>,
         has_payload: Signal<Local, Bit>,
         stops: Signal<Local, Bit>,
@@ -139,6 +142,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, space, items, beats, tickets, feed, reads, writes, owed, answer, restart);
+        dff_setup!(self, clock, streaming);
         self.space.reset.next = self.reset.val();
         self.items.reset.next = self.reset.val();
         self.beats.reset.next = self.reset.val();
@@ -174,6 +178,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.items.sink.valid.next = self.call.valid.val();
         self.items.sink.payload.next.begins = self.begins.val();
         self.items.sink.payload.next.ends = self.call.payload.val().ends;
+        self.items.sink.payload.next.is_own = self.call.payload.val().qpn == self.streaming.q.val();
         self.items.sink.payload.next.gives_up = self.call.payload.val().gives_up;
         self.items.sink.payload.next.has_payload = self.has_payload.val();
         self.items.sink.payload.next.qpn = self.call.payload.val().qpn;
@@ -183,6 +188,9 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.items.sink.payload.next.target = self.call.payload.val().target;
         self.items.sink.payload.next.key = self.call.payload.val().key;
         self.items.sink.payload.next.length = self.call.payload.val().length;
+        if self.call.valid.val() & self.begins.val() & !self.call.payload.val().ends {
+            self.streaming.d.next = self.call.payload.val().qpn;
+        }
         self.space.returns_call.next = self.call.valid.val() & self.begins.val() & !self.has_payload.val();
         StreamSink::<Beat<D>>::link(&mut self.payload, &mut self.beats.sink);
         StreamSource::<Item>::join(&mut self.items.source, &mut self.feed.item);
@@ -243,7 +251,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.owed.begun_ticket[1].next = self.writes.begun_ticket.val();
         self.owed.ended[1].next = self.writes.ended.val();
         self.owed.ended_ticket[1].next = self.writes.ended_ticket.val();
-        self.owed.ticket.next = self.tickets.oldest.val();
+        self.owed.of.next = self.tickets.oldest_bit.val();
 
         // Answers.
         StreamSink::<Beat<D>>::link(&mut self.data_out, &mut self.answer.data_out);

@@ -85,7 +85,6 @@ block! {
         is_told: Reg<Bit>,
         number: Reg<Bits<STREAM_BITS>>,
         has_stream: Reg<Bit>,
-        owner: Reg<Bits<24>>,
         /// The stream never began: it is over for those who reserve, too.
         is_void: Reg<Bit>,
         told: Reg<Chunk>,
@@ -121,9 +120,7 @@ impl<const D: usize> Logic for Feed<D> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, shift);
-        dff_setup!(
-            self, clock, step, order, words, collected, is_rest, is_told, number, has_stream, owner, told
-        );
+        dff_setup!(self, clock, step, order, words, collected, is_rest, is_told, number, has_stream, told);
         dff_setup!(self, clock, is_void);
         self.now.next = self.item.payload.val();
         self.stream.next = self.number.q.val();
@@ -146,7 +143,8 @@ impl<const D: usize> Logic for Feed<D> {
             self.item.valid.val() & !self.halts.val() & !(self.has_stream.q.val() & self.is_dead.val());
         self.looks.next = self.may_look.val() & (self.step.q.val() == Step::Idle);
         self.is_gone.next = self.now.val().gives_up | (!self.now.val().ends & self.is_next_dead.val());
-        self.is_live.next = self.has_stream.q.val() & (self.now.val().qpn == self.owner.q.val());
+        // One that is fed is the one that began last: before another comes to be fed, it has ended, or was aborted and taken away.
+        self.is_live.next = self.has_stream.q.val() & self.now.val().is_own;
 
         self.beats.ready.next = false;
         self.passes.next = false;
@@ -224,7 +222,6 @@ impl<const D: usize> Logic for Feed<D> {
                     if !self.now.val().ends {
                         self.number.d.next = self.number.q.val() + 1;
                         self.has_stream.d.next = true;
-                        self.owner.d.next = self.now.val().qpn;
                     }
                     self.step.d.next = Step::Give;
                     if self.words_now.val().any() & self.now.val().has_payload {

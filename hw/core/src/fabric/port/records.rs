@@ -13,6 +13,8 @@ record! {
         pub begins: Bit,
         /// It completes one.
         pub ends: Bit,
+        /// Its queue pair is that of the stream that began last before it.
+        pub is_own: Bit,
         /// Nothing comes of it.
         pub gives_up: Bit,
         /// It has payload, which is among the beats.

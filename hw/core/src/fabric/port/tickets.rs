@@ -18,7 +18,7 @@ block! {
     ///
     /// - **Ports** `arrives`, `arrives_qpn`: a header waits from now on. `drops`: the one that has waited longest goes; `opens`: likewise,
     ///   and becomes an invocation of `caller` under the ticket `upcoming`. `commands`: the youngest has had its command. `closes`: the oldest is
-    ///   over. `has_room`: a ticket is free; `some`: an invocation is open; `oldest`: its ticket, `oldest_caller`, `is_orphan`: whose it is;
+    ///   over. `has_room`: a ticket is free; `some`: an invocation is open; `oldest`: its ticket, `oldest_bit`: the same, one bit of all, `oldest_caller`, `is_orphan`: whose it is;
     ///   `is_commanded`: it has had its command; `is_youngest`: it is the only one. `read_ticket`, `write_ticket`: any ticket,
     ///   `read_caller`, `write_caller`: whose it is; `read_refused`, `write_refused`: it has no command, or its caller is gone.
     ///   `change_valid`, `change`: of queue pairs; with `stops` or `resets` their invocations become orphans, those that wait, too.
@@ -39,6 +39,7 @@ block! {
         pub has_room: Signal<Out, Bit>,
         pub some: Signal<Out, Bit>,
         pub oldest: Signal<Out, Bits<TICKET_BITS>>,
+        pub oldest_bit: Signal<Out, Bits<OPEN>>,
         pub oldest_caller: Signal<Out, Caller>,
         pub is_orphan: Signal<Out, Bit>,
         pub is_commanded: Signal<Out, Bit>,
@@ -54,6 +55,8 @@ block! {
         /// For answers, reads and writes.
         callers: [LutRam<Caller, TICKET_BITS>; 3] = std::array::from_fn(|_| LutRam::default()),
         first: Reg<Bits<TICKET_BITS>>,
+        /// `first` as one bit of all: what is asked of it is known sooner.
+        first_bit: Reg<Bits<OPEN>>,
         behind: Reg<Bits<TICKET_BITS>>,
         youngest: Reg<Bits<TICKET_BITS>>,
         count: Reg<Bits<5>>,
@@ -72,21 +75,23 @@ block! {
         left: Signal<Local, Bits<5>>,
         all: Constant<Bits<5>> = number(OPEN),
         one: Constant<Bits<OPEN>> = number(1),
+        top: Constant<Bits<TICKET_BITS>> = number(OPEN - 1),
     }
 }
 
 impl Logic for Tickets {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, first, behind, youngest, count, orphans, commanded);
+        dff_setup!(self, clock, first, first_bit, behind, youngest, count, orphans, commanded);
         dff_setup!(self, clock, waiting_orphans, waiter_in, waiter_out);
         self.upcoming.next = self.behind.q.val();
         self.oldest.next = self.first.q.val();
+        self.oldest_bit.next = self.first_bit.q.val();
         self.some.next = self.count.q.val().any();
         self.has_room.next = self.count.q.val() != self.all.val();
         self.is_youngest.next = self.count.q.val() == 1;
-        self.is_commanded.next = self.commanded.q.val().get_bit(self.first.q.val().index());
-        self.is_orphan.next = self.orphans.q.val().get_bit(self.first.q.val().index());
+        self.is_commanded.next = (self.commanded.q.val() & self.first_bit.q.val()).any();
+        self.is_orphan.next = (self.orphans.q.val() & self.first_bit.q.val()).any();
         for i in 0..3 {
             self.callers[i].clock.next = self.clock.val();
             self.callers[i].write_enable.next = self.opens.val();
@@ -147,9 +152,11 @@ impl Logic for Tickets {
         self.left.next = self.count.q.val() + self.opens.val();
         self.count.d.next = self.left.val();
         if self.closes.val() {
-            self.commanded.d.next = self.told.val() & !(self.one.val() << self.first.q.val());
+            self.commanded.d.next = self.told.val() & !self.first_bit.q.val();
             self.count.d.next = self.left.val() - 1;
             self.first.d.next = self.first.q.val() + 1;
+            self.first_bit.d.next =
+                (self.first_bit.q.val() << 1) | (self.first_bit.q.val() >> self.top.val());
         }
         if self.opens.val() {
             self.youngest.d.next = self.behind.q.val();
@@ -157,6 +164,7 @@ impl Logic for Tickets {
         }
         if self.reset.val() {
             self.first.d.next = 0.into();
+            self.first_bit.d.next = self.one.val();
             self.behind.d.next = 0.into();
             self.count.d.next = 0.into();
             self.commanded.d.next = 0.into();
