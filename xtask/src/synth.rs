@@ -9,7 +9,7 @@ mod report;
 #[cfg(test)]
 mod sample;
 mod timing;
-pub(crate) mod yosys;
+mod yosys;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -11,7 +11,6 @@
 mod blocks;
 mod describe;
 pub mod fronts;
-pub mod kernels;
 pub mod nic;
 pub mod profile;
 

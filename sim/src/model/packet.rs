@@ -2,7 +2,8 @@
 
 use stroma_abi::Psn;
 use stroma_abi::wire::{Aeth, AtomicAckEth, Cnp, Extended, Header, Opcode, RpcEth, Syndrome, opcode};
-use stroma_kernel_models::Outcome;
+
+use super::Outcome;
 
 /// A packet from the BTH on, without the fields that the path fills in.
 #[derive(Clone, Debug, PartialEq, Eq)]

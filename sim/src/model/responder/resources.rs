@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 
 use stroma_abi::Psn;
-use stroma_kernel_models::Outcome;
 
-use super::super::{Access, Settings};
+use super::super::{Access, Outcome, Settings};
 
 /// A READ: its PSN, where it reads, how much.
 pub(super) struct Read {

@@ -1,21 +1,16 @@
-//! Large memories with byte enables: for words that are filled in pieces.
+//! Block memory with byte enables: for words that are filled in pieces.
 
 use rust_hdl::prelude::*;
 
 use super::declare;
 
-/// In block RAM.
-pub type ByteRam<const D: usize, const K: usize, const LOG: usize> = ClockedByteRam<D, K, LOG, false>;
-/// In ultra RAM.
-pub type UltraByteRam<const D: usize, const K: usize, const LOG: usize> = ClockedByteRam<D, K, LOG, true>;
-
-/// A [`ClockedRam`](super::ClockedRam) of `D`-bit words whose `K` bytes are written one by one.
+/// A [`BlockRam`](super::BlockRam) of `D`-bit words whose `K` bytes are written one by one.
 ///
-/// - **Ports** as [`ClockedRam`](super::ClockedRam), with one bit of `write_enable` per byte, byte 0 lowest.
-/// - **Latency**, **Rate**, **Read during write**, **Reset** as [`ClockedRam`](super::ClockedRam).
+/// - **Ports** as [`BlockRam`](super::BlockRam), with one bit of `write_enable` per byte, byte 0 lowest.
+/// - **Latency**, **Rate**, **Read during write**, **Reset** as [`BlockRam`](super::BlockRam).
 /// - **Limits** `D = 8 * K`; anything else panics when the block is built.
 #[derive(LogicBlock)]
-pub struct ClockedByteRam<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> {
+pub struct ByteRam<const D: usize, const K: usize, const LOG: usize> {
     pub clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bits<K>>,
     pub write_address: Signal<In, Bits<LOG>>,
@@ -26,9 +21,7 @@ pub struct ClockedByteRam<const D: usize, const K: usize, const LOG: usize, cons
     _memory: Vec<Bits<D>>,
 }
 
-impl<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> Default
-    for ClockedByteRam<D, K, LOG, ULTRA>
-{
+impl<const D: usize, const K: usize, const LOG: usize> Default for ByteRam<D, K, LOG> {
     fn default() -> Self {
         assert_eq!(D, 8 * K, "a ByteRam of {D} bits has {} byte enables, not {K}", D / 8);
         Self {
@@ -48,9 +41,7 @@ impl<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> Defaul
     clippy::used_underscore_binding,
     reason = "RustHDL's derive skips such fields: they are no part of the hardware"
 )]
-impl<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> Logic
-    for ClockedByteRam<D, K, LOG, ULTRA>
-{
+impl<const D: usize, const K: usize, const LOG: usize> Logic for ByteRam<D, K, LOG> {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             if self.read_enable.val() {
@@ -68,14 +59,13 @@ impl<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> Logic
     }
 
     fn hdl(&self) -> Verilog {
-        let (style, name) = if ULTRA { ("ultra", "ultra_byte") } else { ("block", "byte") };
         Verilog::Custom(format!(
-            "// module {name}_ram_{D}x{LOG}\n{memory}\
+            "// module byte_ram_{D}x{LOG}\n{memory}\
              initial read_data = {D}'d0;\n\
              always_ff @(posedge clock) for (int i = 0; i < {K}; i++)\n\
              \x20 if (write_enable[i]) words[write_address][8 * i +: 8] <= write_data[8 * i +: 8];\n\
              always_ff @(posedge clock) if (read_enable) read_data <= words[read_address];\n",
-            memory = declare(style, D, LOG),
+            memory = declare("block", D, LOG),
         ))
     }
 }
@@ -89,8 +79,8 @@ mod tests {
     use crate::testing::{RAM_LOG, noise, zoo_model};
 
     /// A plain array of bytes, written where enabled.
-    fn check<const D: usize>(name: &str) {
-        let mut model = zoo_model::<D>(name);
+    fn check<const D: usize>() {
+        let mut model = zoo_model::<D>("byte_ram");
         let port = |name: &str| model.port(name).expect("a port of the RAM");
         let (clock, write_enable, write_address) =
             (port("clock"), port("write_enable"), port("write_address"));
@@ -121,9 +111,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_model() {
-        for name in ["byte_ram", "ultra_byte_ram"] {
-            check::<64>(name);
-            check::<512>(name);
-        }
+        check::<64>();
+        check::<512>();
     }
 }

@@ -1,6 +1,5 @@
 mod answers;
 mod atomics;
-mod calls;
 mod nudges;
 mod reads;
 mod rests;
