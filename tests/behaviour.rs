@@ -18,6 +18,7 @@ const CRATES: &[(&str, &str)] = &[
     ("stroma-abi", "names of counters, size of the register space: see below"),
     ("stroma-device", "the trait a simulated card implements, and the memory it is lent"),
     ("stroma-hw", "records at the pins of the front ends: see below"),
+    ("stroma-kernel-models", "kernels of the golden endpoint"),
     ("stroma-top", "the profiles there are"),
     ("stroma-verilate", "runs Verilog, and knows no card"),
     ("thiserror", "errors of the library"),

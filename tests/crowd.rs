@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use stroma_sim::host::timing::Timing;
 use stroma_sim::link::LinkConfig;
+use stroma_tests::effort::share;
 use stroma_tests::pair::{Pair, pattern};
 use stroma_top::Profile;
 use stroma_verbs::{AsyncEvent, QueuePair, QueuePairState, Status};
@@ -14,10 +15,8 @@ fn set_timing(pair: &Pair, timing: Timing) {
     }
 }
 
-/// A WRITE and a READ on every queue pair that the card has.
-fn all_queue_pairs(profile: Profile) {
-    // Two belong to management.
-    let count = profile.capacity().queue_pairs() - 2;
+/// A WRITE and a READ on each of so many queue pairs.
+fn traffic_on(profile: Profile, count: usize) {
     let pair = Pair::with(profile, LinkConfig::cable(profile), 4 * count);
     let [near, far] = &pair.ends;
     // The story is about traffic: set-up need not take the time of a real bus.
@@ -50,14 +49,19 @@ fn all_queue_pairs(profile: Profile) {
     assert!(near.bytes(500_000, count * size) == pattern(2, count * size), "{profile:?}: what was read");
 }
 
-#[test]
-fn every_queue_pair_of_the_card_has_its_traffic_10g() {
-    all_queue_pairs(Profile::TenGig);
+/// All that the card has; two belong to management.
+fn queue_pairs(profile: Profile) -> usize {
+    profile.capacity().queue_pairs() - 2
 }
 
 #[test]
-fn every_queue_pair_of_the_card_has_its_traffic_100g() {
-    all_queue_pairs(Profile::HundredGig);
+fn every_queue_pair_of_the_card_has_its_traffic_10g() {
+    traffic_on(Profile::TenGig, queue_pairs(Profile::TenGig));
+}
+
+#[test]
+fn hundreds_of_queue_pairs_have_their_traffic_100g() {
+    traffic_on(Profile::HundredGig, share(queue_pairs(Profile::HundredGig)));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use stroma_tests::faulty::{Far, Outcome, Run, run};
 use stroma_top::Profile;
 
-/// Operations of one test; four of them a profile.
+/// Operations of one test.
 const OPERATIONS: u64 = 500;
 
 /// Everything that a reliable connection knows was done, several times.
@@ -43,23 +43,13 @@ fn on_a_perfect_wire_nothing_is_sent_twice_100g() {
 }
 
 #[test]
-fn on_a_bad_wire_all_arrives_10g_first_seed() {
+fn on_a_bad_wire_all_arrives_10g() {
     bad(Profile::TenGig, 3);
 }
 
 #[test]
-fn on_a_bad_wire_all_arrives_10g_second_seed() {
-    bad(Profile::TenGig, 4);
-}
-
-#[test]
-fn on_a_bad_wire_all_arrives_100g_first_seed() {
+fn on_a_bad_wire_all_arrives_100g() {
     bad(Profile::HundredGig, 5);
-}
-
-#[test]
-fn on_a_bad_wire_all_arrives_100g_second_seed() {
-    bad(Profile::HundredGig, 6);
 }
 
 /// A quarter of all frames is lost.

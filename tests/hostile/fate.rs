@@ -87,7 +87,8 @@ impl Victim {
         let (theirs, ours) = (frame.bth.partition, self.partition);
         // Two limited members may not talk to each other.
         let is_partition = theirs | FULL_MEMBER == ours | FULL_MEMBER && (theirs | ours) & FULL_MEMBER != 0;
-        if op.transport != Transport::Rc || !is_partition {
+        // RPCs come on the same queue pairs, none of which may be asked for one.
+        if !matches!(op.transport, Transport::Rc | Transport::Rpc) || !is_partition {
             return Fate::Unwanted;
         }
         match op.role {

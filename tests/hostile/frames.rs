@@ -3,6 +3,7 @@
 
 use stroma_abi::regs::map::counters;
 use stroma_abi::wire::Frame;
+use stroma_tests::effort::share;
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
 
@@ -70,7 +71,7 @@ fn attack(profile: Profile, seed: u64) {
     let hints = hints(&stage);
     let mut fates = [0_usize; 11];
     let mut batch = 0;
-    while fates.iter().sum::<usize>() < FRAMES {
+    while fates.iter().sum::<usize>() < share(FRAMES) {
         let story = format!("{profile:?}, seed {seed:#x}, batch {batch}");
         let (before, guarded) = (Account::of(&stage.end), stage.end.bytes(0, stroma_tests::pair::MEMORY));
         let mut expected = Account::default();

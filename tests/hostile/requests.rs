@@ -3,6 +3,7 @@
 
 use stroma_abi::desc::{Body, QueuePairState, Sge, SgeList, Status, WorkOp, WqeHead, wqe::UNIT};
 use stroma_abi::regs::map::counters;
+use stroma_tests::effort::share;
 use stroma_tests::rig::{Completions, Rig, head, status};
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
@@ -164,7 +165,7 @@ fn attack(profile: Profile, seed: u64) {
     for pair in &mut pairs {
         desk.connect(pair);
     }
-    while desk.met.len() < REQUESTS {
+    while desk.met.len() < share(REQUESTS) {
         let story = format!("{profile:?}, seed {seed:#x}, request {}", desk.met.len());
         for some in pairs.chunks_mut(AT_ONCE) {
             let mut trials: Vec<Trial> =

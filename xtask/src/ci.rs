@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
+use crate::rtl::Profile;
 use crate::stage::{self, Outcome, Stage};
 use crate::tools::Routine;
 use crate::{cocotb, docs, formal, frames, lint, linux, process, setup, synth, test, workspace};
@@ -31,8 +32,8 @@ pub(crate) fn run() -> Result<()> {
             "`cargo xtask synth --block NAME` shows a block's worst paths; `--update` keeps a growth that is worth it",
             synth::stage,
         ),
-        Stage::new("cocotb", "`cargo xtask cocotb --profile 10g` runs this stage alone, on one card", || {
-            cocotb::run(None)
+        Stage::new("cocotb", "`cargo xtask cocotb --profile 10g` runs this stage alone", || {
+            cocotb::run(Some(Profile::TenG))
         }),
         Stage::new("frames", "`cargo xtask frames` runs this stage alone", frames::run),
         Stage::new("linux", "`cargo xtask linux --rung 4` runs this stage alone", || {

@@ -92,7 +92,7 @@ enum Task {
     /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, synthesis of chosen blocks, cocotb, frames, Linux, proofs, cargo-deny
     /// where installed. Stops at the first failure, and ends with a table of minutes and of what was not run.
     Ci,
-    /// Run what is too long for `ci`: soak, all benches, the page in a browser, synthesis of every block and of the card
+    /// Run what is too long for `ci`: soak, tests in full, all benches, the page in a browser, synthesis of every block and of the card
     ///
     /// Takes hours, and 8 GB for the card. Stops at the first failure, and ends with a table of minutes.
     Nightly,

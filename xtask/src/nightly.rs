@@ -1,10 +1,13 @@
 //! `nightly`: what is too long for `ci`, one after the other.
 
+use std::process::Command;
+
 use anyhow::Result;
 
+use crate::rtl::Profile;
 use crate::stage::{self, Stage};
 use crate::tools::Routine;
-use crate::{bench, page, setup, soak, synth};
+use crate::{bench, cocotb, page, process, setup, soak, synth, workspace};
 
 /// Runs all of it.
 pub(crate) fn run() -> Result<()> {
@@ -12,6 +15,14 @@ pub(crate) fn run() -> Result<()> {
         Stage::new("setup", "do what the message above says", || setup::run(Routine::Page)),
         Stage::new("soak", "`cargo xtask soak --help` tells how to repeat one run alone", || {
             soak::run(&soak::Options::default())
+        }),
+        Stage::new(
+            "full tests",
+            "`STROMA_EFFORT=full cargo test -p stroma-tests --test hostile` runs one of them",
+            full,
+        ),
+        Stage::new("cocotb", "`cargo xtask cocotb --profile 100g` runs this stage alone", || {
+            cocotb::run(Some(Profile::HundredG))
         }),
         Stage::new("bench", "`cargo xtask bench all` runs this stage alone", || {
             bench::run(&bench::Options::everything())
@@ -24,4 +35,12 @@ pub(crate) fn run() -> Result<()> {
             synth::run(&synth::Options::card())
         }),
     ])
+}
+
+/// Stories of which `test` tells a quarter, in full.
+fn full() -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(["test", "-p", "stroma-tests", "--test", "hostile", "--test", "crowd"]);
+    command.env("STROMA_EFFORT", "full").current_dir(workspace::root());
+    process::aloud(command)
 }
