@@ -1,11 +1,13 @@
 //! What the stories share: recorded frames, front ends of both profiles, and patterns of pauses.
 
+pub mod calls;
 pub mod faulty;
 pub mod latency;
 pub mod pair;
 pub mod path;
 pub mod rig;
 pub mod traffic;
+pub mod walks;
 pub mod wiring;
 
 use std::path::{Path, PathBuf};

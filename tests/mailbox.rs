@@ -272,6 +272,7 @@ fn attributes() -> QueuePair {
         pace: 0x1234,
         result_base: 0x55_0000,
         result_log: 12,
+        result_key: 0x9a_0b,
         ..QueuePair::default()
     }
 }

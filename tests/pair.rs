@@ -81,7 +81,7 @@ impl End {
         device.port().set_mac(address.mac).expect("a register");
         device.port().set_address(0, address.ip).expect("a register");
         let domain = device.protection_domain().expect("a domain");
-        let rights = ALL | Access::REMOTE_WRITE | Access::REMOTE_READ | Access::REMOTE_ATOMIC;
+        let rights = ALL | Access::REMOTE_WRITE | Access::REMOTE_READ | Access::REMOTE_ATOMIC | Access::RPC;
         let memory = domain.allocate(MEMORY, rights).expect("memory");
         let completions = device.completion_queue(entries).expect("a completion queue");
         Self {
@@ -100,6 +100,12 @@ impl End {
         let builder = self.domain.queue_pair(&self.completions).kind(QueuePairKind::Reliable);
         let builder = builder.receive_entries(RECEIVES).receive_pieces(16);
         builder.send_units(units).build().expect("a queue pair")
+    }
+
+    /// A queue pair that is not connected, whose peer's RPCs may have answers of so many bytes.
+    pub fn calling(&self, bytes: usize) -> QueuePair {
+        let builder = self.domain.queue_pair(&self.completions).kind(QueuePairKind::Reliable);
+        builder.result_bytes(bytes).send_units(256).build().expect("a queue pair")
     }
 
     /// The next completion is of this receive, and a success of so many bytes.

@@ -7,6 +7,12 @@
 #![forbid(unsafe_code)]
 #![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]
 
+pub mod ask;
+pub mod consistency;
+pub mod get;
+pub mod hyperloglog;
+pub mod prism;
+pub mod shuffle;
 pub mod traversal;
 
 #[cfg(test)]
@@ -21,11 +27,31 @@ pub struct Entry {
     pub operation: u16,
     /// Grows with each change that a caller can notice.
     pub version: u16,
+    /// The fingerprint of its parameters' layout.
+    pub parameter_layout: u32,
 }
 
-/// Every kernel there is.
-pub const CATALOGUE: &[Entry] =
-    &[Entry { name: "traversal", operation: stroma_abi::kernel::traversal::OPERATION, version: 1 }];
+/// A row each: the module that tells what the kernel does, its version, and its parameters.
+macro_rules! catalogue {
+    ($($kernel:ident $version:literal $parameters:ident;)*) => {
+        /// Every kernel there is.
+        pub const CATALOGUE: &[Entry] = &[$(Entry {
+            name: stringify!($kernel),
+            operation: stroma_abi::kernel::$kernel::OPERATION,
+            version: $version,
+            parameter_layout: stroma_abi::kernel::$kernel::$parameters::LAYOUT,
+        },)*];
+    };
+}
+
+catalogue! {
+    consistency 1 Consistency;
+    get         1 Get;
+    hyperloglog 1 HyperLogLog;
+    prism       1 Chain;
+    shuffle     1 Shuffle;
+    traversal   1 Traversal;
+}
 
 #[cfg(test)]
 mod tests {
@@ -34,9 +60,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_op_codes_are_unique() {
+    fn names_op_codes_and_layouts_are_unique() {
         let names: BTreeSet<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
         let operations: BTreeSet<u16> = CATALOGUE.iter().map(|entry| entry.operation).collect();
-        assert_eq!((names.len(), operations.len()), (CATALOGUE.len(), CATALOGUE.len()));
+        let layouts: BTreeSet<u32> = CATALOGUE.iter().map(|entry| entry.parameter_layout).collect();
+        assert_eq!([names.len(), operations.len(), layouts.len()], [CATALOGUE.len(); 3]);
     }
 }

@@ -1,85 +1,37 @@
 //! A kernel on a bench, and the slot's other side: the caller's memory behind DMA, and a model that knows the answers.
 //!
-//! Every answer is held against the model's, every packet and every promise of [`stroma_hw::slot`] against its contract.
+//! Every answer is held against the model's, every packet and every promise of [`stroma_hw::slot`] against its contract. Kernels
+//! that write change a memory that is really there; the model has a copy of its own, and the two are compared whenever no invocation
+//! is open.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
+mod foresight;
+mod host;
+mod moves;
+mod reads;
+mod tests;
+mod writes;
+
+use std::collections::VecDeque;
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::{Parameters, SlotCommand as Head};
-use stroma_hw::slot::{Ending, OPEN, SlotCommand, SlotData, SlotRead, SlotResponse, TRANSFER_MAX, slot_data};
+use stroma_hw::slot::{OPEN, SlotCommand, SlotResponse};
 use stroma_hw::stream::{Beat, beats, bytes};
 use stroma_hw::testing::{collect, push, verilated};
-use stroma_kernel_models::{Failure, Invocation, Memory, Outcome};
+use stroma_kernel_models::{Invocation, Outcome};
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
+
+use foresight::Foresight;
+pub(crate) use host::Host;
+pub(crate) use moves::Moves;
+use reads::Reads;
+use writes::Writes;
 
 /// Cycles without anything moving after which the kernel counts as stuck.
 const LIMIT: u64 = 10_000;
 
-/// The caller's memory: all addresses are there, filled with noise unless something was stored, but for some ranges.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Host {
-    stored: BTreeMap<u64, u8>,
-    /// The only key that opens it.
-    pub(crate) key: u32,
-    /// Addresses that are not the caller's.
-    pub(crate) refused: Vec<Range<u64>>,
-    /// Addresses that cannot be read.
-    pub(crate) failing: Vec<Range<u64>>,
-}
-
-impl Host {
-    /// Stores words, one behind the other.
-    pub(crate) fn store(&mut self, va: u64, words: &[u64]) {
-        let all = words.iter().flat_map(|word| word.to_le_bytes());
-        self.stored.extend((0..).map(|at: u64| va.wrapping_add(at)).zip(all));
-    }
-
-    fn byte(&self, va: u64) -> u8 {
-        let noise = || SplitMix64::at(0xb17e, va).to_le_bytes()[0];
-        self.stored.get(&va).copied().unwrap_or_else(noise)
-    }
-
-    fn check(&self, key: u32, va: u64, len: usize) -> Result<(), Failure> {
-        let meets = |range: &Range<u64>| range.contains(&va) || range.start.wrapping_sub(va) < len as u64;
-        if key != self.key || self.refused.iter().any(meets) {
-            Err(Failure::Refused)
-        } else if self.failing.iter().any(meets) {
-            Err(Failure::Host)
-        } else {
-            Ok(())
-        }
-    }
-}
-
-impl Memory for Host {
-    fn read(&mut self, key: u32, va: u64, len: usize) -> Result<Vec<u8>, Failure> {
-        self.check(key, va, len)?;
-        Ok((0..len as u64).map(|at| self.byte(va.wrapping_add(at))).collect())
-    }
-
-    fn write(&mut self, key: u32, va: u64, bytes: &[u8]) -> Result<(), Failure> {
-        self.check(key, va, bytes.len())?;
-        self.stored.extend((0..).map(|at: u64| va.wrapping_add(at)).zip(bytes.iter().copied()));
-        Ok(())
-    }
-}
-
-/// The cycles in which things moved.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Moves {
-    pub(crate) commands: Vec<u64>,
-    pub(crate) reads: Vec<u64>,
-    /// Last beats of what was read.
-    pub(crate) read_ends: Vec<u64>,
-    /// All of its beats.
-    pub(crate) beats_in: Vec<u64>,
-    pub(crate) beats_out: Vec<u64>,
-    pub(crate) responses: Vec<u64>,
-}
-
-/// Streams that may pause: command, read, `read_data`, `data_out`, response.
-pub(crate) const STREAMS: usize = 5;
+/// Streams that may pause: `command`, `data_in`, `read`, `read_data`, `write`, `write_data`, `write_done`, `data_out`, `response`.
+pub(crate) const STREAMS: usize = 9;
 
 /// The model of a kernel.
 pub(crate) type Twin = fn(&Invocation, &mut Host) -> Outcome;
@@ -88,23 +40,24 @@ pub(crate) struct Rig<const D: usize> {
     pub(crate) bench: Bench,
     pub(crate) host: Host,
     pub(crate) rng: SplitMix64,
-    /// Cycles from a read to its data: at least, and below.
+    /// Cycles from a read to its data, and from the last data of a write to its end: at least, and below.
     pub(crate) latency: (u64, u64),
+    /// Most writes that are taken and not yet told of; more wait.
+    pub(crate) outstanding: usize,
+    /// The kernel takes keys from its parameters, and not only that of its command.
+    pub(crate) has_own_keys: bool,
     pub(crate) moves: Moves,
     twin: Twin,
     command: SourceId,
     data_in: SourceId,
-    read_data: SourceId,
-    read: SinkId,
     data_out: SinkId,
     response: SinkId,
+    reads: Option<Reads<D>>,
+    writes: Option<Writes<D>>,
     next_ticket: u64,
     /// By ticket: what is expected of those that are open, in the order of their commands.
     open: VecDeque<(Head, Outcome)>,
-    /// Data of reads, and when they are due.
-    answers: VecDeque<(u64, Vec<SlotData<D>>)>,
-    /// Beats on their way to the kernel: is it the last of its read?
-    under_way: VecDeque<bool>,
+    foresight: Foresight,
     packet: Vec<Beat<D>>,
     packets: VecDeque<Vec<u8>>,
     /// Statuses told.
@@ -112,30 +65,42 @@ pub(crate) struct Rig<const D: usize> {
 }
 
 impl<const D: usize> Rig<D> {
-    /// A kernel that neither writes nor has registers.
+    /// A kernel that does not write. Those that do not read have no streams for it.
     pub(crate) fn new<B: Block>(name: &str, build: impl FnOnce() -> B + Send, twin: Twin) -> Self {
+        Self::on(verilated(&format!("{name}_{D}"), build), twin)
+    }
+
+    /// A kernel that writes.
+    pub(crate) fn with_writes<B: Block>(name: &str, build: impl FnOnce() -> B + Send, twin: Twin) -> Self {
         let mut bench = verilated(&format!("{name}_{D}"), build);
-        let [command, data_in, read_data] =
-            ["command", "data_in", "read_data"].map(|name| bench.source(name).expect("the stream exists"));
-        let [read, data_out, response] =
-            ["read", "data_out", "response"].map(|name| bench.sink(name).expect("the stream exists"));
+        let writes = Writes::new(&mut bench);
+        Self { writes: Some(writes), ..Self::on(bench, twin) }
+    }
+
+    fn on(mut bench: Bench, twin: Twin) -> Self {
+        let [command, data_in] =
+            ["command", "data_in"].map(|name| bench.source(name).expect("the stream exists"));
+        let [data_out, response] =
+            ["data_out", "response"].map(|name| bench.sink(name).expect("the stream exists"));
+        let reads = Reads::new(&mut bench);
         let mut rig = Self {
             bench,
             host: Host::default(),
             rng: SplitMix64::new(0),
             latency: (10, 11),
+            outstanding: usize::MAX,
+            has_own_keys: false,
             moves: Moves::default(),
             twin,
             command,
             data_in,
-            read_data,
-            read,
             data_out,
             response,
+            reads,
+            writes: None,
             next_ticket: 0,
             open: VecDeque::new(),
-            answers: VecDeque::new(),
-            under_way: VecDeque::new(),
+            foresight: Foresight::default(),
             packet: Vec::new(),
             packets: VecDeque::new(),
             told: Vec::new(),
@@ -148,34 +113,57 @@ impl<const D: usize> Rig<D> {
     pub(crate) fn reset(&mut self, seed: u64) {
         self.bench.clear();
         self.bench.reset(2);
-        for sink in [self.read, self.data_out, self.response] {
+        for sink in [self.data_out, self.response] {
             self.bench[sink].take();
         }
+        if let Some(reads) = &mut self.reads {
+            reads.reset(&mut self.bench);
+        }
+        if let Some(writes) = &mut self.writes {
+            writes.reset(&mut self.bench);
+        }
         self.open.clear();
-        self.answers.clear();
-        self.under_way.clear();
         self.packet.clear();
         self.packets.clear();
         self.told.clear();
         self.moves = Moves::default();
         self.rng = SplitMix64::new(seed);
-        self.host = Host { key: self.rng.next_u32(), ..Host::default() };
+        self.host = Host::new(self.rng.next_u32());
     }
 
     pub(crate) fn pause(&mut self, pauses: [Pause; STREAMS]) {
-        let [command, read, read_data, data_out, response] = pauses;
-        self.bench[self.command].pause(command.clone());
-        self.bench[self.data_in].pause(command);
-        self.bench[self.read_data].pause(read_data);
-        for (sink, pause) in [(self.read, read), (self.data_out, data_out), (self.response, response)] {
-            self.bench[sink].pause(pause);
+        let [command, data_in, read, read_data, write, write_data, write_done, data_out, response] = pauses;
+        self.bench[self.command].pause(command);
+        self.bench[self.data_in].pause(data_in);
+        self.bench[self.data_out].pause(data_out);
+        self.bench[self.response].pause(response);
+        if let Some(reads) = &mut self.reads {
+            reads.pause(&mut self.bench, read, read_data);
+        }
+        if let Some(writes) = &mut self.writes {
+            writes.pause(&mut self.bench, write, write_data, write_done);
+        }
+    }
+
+    /// For long runs of a kernel that others have shown to keep the stream law: less of it is checked.
+    pub(crate) fn hurry(&mut self) {
+        self.bench.steady(true);
+        let writes = self.writes.iter().flat_map(Writes::sinks);
+        let reads = self.reads.iter().map(Reads::sink);
+        for sink in [self.data_out, self.response].into_iter().chain(reads).chain(writes) {
+            self.bench[sink].check_independence(false);
         }
     }
 
     /// An invocation under the memory's key; the memory must stay as it is until it has answered.
     pub(crate) fn invocation(&mut self, parameters: &[u8], response_max: u32) -> Invocation {
+        self.streamed(parameters, Vec::new(), response_max)
+    }
+
+    /// As [`Rig::invocation`], with payload behind the parameters.
+    pub(crate) fn streamed(&mut self, parameters: &[u8], data: Vec<u8>, response_max: u32) -> Invocation {
         let command = Head { key: self.host.key, response_max, ..Head::default() };
-        Invocation::new(command, Parameters::new(parameters).expect("whole words"), Vec::new())
+        Invocation::new(command, Parameters::new(parameters).expect("whole words"), data)
     }
 
     /// Queues an invocation, under a ticket of its own and the queue pair of somebody.
@@ -191,7 +179,10 @@ impl<const D: usize> Rig<D> {
         self.next_ticket = ticket + 1 + self.rng.below(3);
         invocation.command.ticket = u8::try_from(ticket).expect("four bits");
         invocation.command.queue_pair = stroma_abi::Qpn::new(self.rng.next_u32());
-        let outcome = (self.twin)(&invocation, &mut self.host);
+        if self.open.is_empty() {
+            self.foresight.begin(&self.host);
+        }
+        let outcome = self.foresight.follow(&invocation, self.twin);
         let command = SlotCommand::new(&invocation.command, &invocation.parameters);
         push(&mut self.bench, self.command, &[command]);
         if !invocation.data.is_empty() {
@@ -203,16 +194,29 @@ impl<const D: usize> Rig<D> {
     /// One cycle.
     pub(crate) fn step(&mut self) {
         let now = self.bench.cycle();
-        let (commands, beats_in) = (self.bench[self.command].sent(), self.bench[self.read_data].sent());
+        if let Some(writes) = &mut self.writes {
+            writes.hold(&mut self.bench, self.outstanding);
+        }
+        let before = self.sent();
         self.bench.step();
-        if self.bench[self.command].sent() > commands {
+        let after = self.sent();
+        let has_moved: [bool; 4] = std::array::from_fn(|at| after[at] > before[at]);
+        let [command, data_in, read_data, write_done] = has_moved;
+        if command {
             self.moves.commands.push(now);
         }
-        if self.bench[self.read_data].sent() > beats_in {
+        if data_in {
+            self.moves.payload.push(now);
+        }
+        if read_data {
             self.moves.beats_in.push(now);
-            if self.under_way.pop_front().expect("a beat was queued") {
+            if self.reads.as_mut().expect("it reads").note_beat() {
                 self.moves.read_ends.push(now);
             }
+        }
+        if write_done {
+            self.moves.writes_done.push(now);
+            self.writes.as_mut().expect("it writes").note_done();
         }
         // Before data of the same cycle: a response comes after its last beat.
         for response in collect::<SlotResponse>(&mut self.bench, self.response) {
@@ -229,34 +233,35 @@ impl<const D: usize> Rig<D> {
                 self.packets.push_back(bytes);
             }
         }
-        for read in collect::<SlotRead>(&mut self.bench, self.read) {
-            self.moves.reads.push(now);
-            self.serve(&read, now);
-        }
-        while self.answers.front().is_some_and(|(due, _)| *due <= now) {
-            let (_, beats) = self.answers.pop_front().expect("it is there");
-            self.under_way.extend(beats.iter().map(|beat| beat.eop));
-            push(&mut self.bench, self.read_data, &beats);
-        }
+        self.serve(now);
     }
 
-    fn serve(&mut self, read: &SlotRead, now: u64) {
-        let head = self.open.iter().find(|(head, _)| read.ticket == u64::from(head.ticket));
-        let (head, _) = head.unwrap_or_else(|| panic!("nobody has the ticket of {read:?}"));
-        let (key, va, len) = (head.key, u64::from(read.va), read.len.index());
-        assert_eq!(read.key, u64::from(key), "key of a read");
-        assert!((1..=TRANSFER_MAX).contains(&len), "a read of {len} bytes");
-        let beats = match self.host.read(key, va, len) {
-            Ok(bytes) => slot_data(&bytes, Ending::Good),
-            Err(failure) => {
-                let len = 1 + self.rng.below(len as u64);
-                let noise: Vec<u8> = (0..len).map(|_| self.rng.next_u64().to_le_bytes()[0]).collect();
-                let ending = if failure == Failure::Refused { Ending::Refused } else { Ending::Failed };
-                slot_data(&noise, ending)
-            }
-        };
+    /// Beats that the kernel has taken: of `command`, `data_in`, `read_data`, `write_done`.
+    fn sent(&self) -> [u64; 4] {
+        let done = self.writes.as_ref().map_or(0, |writes| writes.sent(&self.bench));
+        let [command, data_in] = [self.command, self.data_in].map(|source| self.bench[source].sent());
+        let read = self.reads.as_ref().map_or(0, |reads| reads.sent(&self.bench));
+        [command, data_in, read, done]
+    }
+
+    /// The DMA of a cycle.
+    fn serve(&mut self, now: u64) {
+        let open = &self.open;
+        let head =
+            |ticket: u64| open.iter().map(|(head, _)| *head).find(|head| u64::from(head.ticket) == ticket);
         let (least, below) = self.latency;
-        self.answers.push_back((now + least + self.rng.below(below - least), beats));
+        let latency = |rng: &mut SplitMix64| least + rng.below(below - least);
+        let (bench, host, rng, own_keys) =
+            (&mut self.bench, &mut self.host, &mut self.rng, self.has_own_keys);
+        if let Some(reads) = &mut self.reads {
+            let moved = reads.step(bench, host, rng, head, own_keys, latency);
+            self.moves.reads.extend(std::iter::repeat_n(now, moved));
+        }
+        if let Some(writes) = &mut self.writes {
+            let moved = writes.step(bench, host, rng, head, own_keys, latency);
+            self.moves.writes.extend(moved.sizes.iter().map(|size| (now, *size)));
+            self.moves.write_beats.extend(std::iter::repeat_n(now, moved.beats));
+        }
     }
 
     fn conclude(&mut self, response: &SlotResponse) {
@@ -264,10 +269,11 @@ impl<const D: usize> Rig<D> {
         let place = place.unwrap_or_else(|| panic!("nobody has the ticket of {response:?}"));
         let (head, outcome) = self.open.remove(place).expect("it was found");
         assert!(self.packet.is_empty(), "an answer before the end of its data");
-        assert!(
-            self.answers.is_empty() && self.under_way.is_empty(),
-            "an answer before the end of its reads"
-        );
+        let ticket = u64::from(head.ticket);
+        let reads = self.reads.as_ref();
+        assert!(reads.is_none_or(|reads| !reads.has(ticket)), "an answer before the end of its reads");
+        let writes = self.writes.as_ref();
+        assert!(writes.is_none_or(|writes| !writes.has(ticket)), "an answer before the end of its writes");
         let len = u64::from(response.len);
         assert!(len <= u64::from(head.response_max), "{len} bytes are more than allowed");
         let data = if len > 0 { self.packets.pop_front().expect("data of the answer") } else { Vec::new() };
@@ -278,6 +284,9 @@ impl<const D: usize> Rig<D> {
             assert!(data == outcome.data, "data of {len} bytes, expected {}", outcome.data.len());
         }
         self.told.push(outcome.status);
+        if self.open.is_empty() && self.writes.is_some() {
+            self.foresight.compare(&self.host);
+        }
     }
 
     pub(crate) fn run(&mut self, cycles: u64) {
@@ -289,16 +298,14 @@ impl<const D: usize> Rig<D> {
         let (mut since, mut before) = (self.bench.cycle(), 0);
         while !self.open.is_empty() || !self.bench.is_sent() {
             self.step();
-            let moved = self.moves.reads.len() + self.moves.beats_in.len() + self.moves.beats_out.len();
-            let moved = moved + self.moves.commands.len() + self.moves.responses.len();
-            if moved != before {
-                (since, before) = (self.bench.cycle(), moved);
+            if self.moves.count() != before {
+                (since, before) = (self.bench.cycle(), self.moves.count());
             }
             assert!(self.bench.cycle() - since < LIMIT, "the kernel is stuck: {}", self.bench.stuck(LIMIT));
         }
-        let reads = self.moves.reads.len();
+        let before = self.moves.count();
         self.run(10);
-        assert_eq!(self.moves.reads.len(), reads, "reads without an invocation");
+        assert_eq!(self.moves.count(), before, "something moves without an invocation");
         assert!(self.packet.is_empty() && self.packets.is_empty(), "data without an invocation");
     }
 }

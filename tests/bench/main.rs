@@ -4,6 +4,7 @@
 //! Figures of wall-clock time are of this machine and this run, and marked so.
 
 mod host;
+mod kernels;
 mod progress;
 mod rate;
 mod rc;
@@ -43,6 +44,8 @@ enum Suite {
     Rate,
     /// Every operation of a reliable connection: latency and rate.
     Rc,
+    /// Kernels of the far card against plain verbs and messages.
+    Kernels,
     /// Every suite.
     All,
 }
@@ -60,7 +63,8 @@ impl Suite {
             Self::FirstLight => &[rate::FIRST_LIGHT],
             Self::Rc => &[rc::TASKS],
             Self::Rate => &[rate::FIRST_LIGHT, rate::SCALING],
-            Self::All => &[host::TASKS, rate::FIRST_LIGHT, rate::SCALING, rc::TASKS],
+            Self::Kernels => &[kernels::TASKS],
+            Self::All => &[host::TASKS, rate::FIRST_LIGHT, rate::SCALING, rc::TASKS, kernels::TASKS],
         };
         suites.iter().copied().flatten().collect()
     }

@@ -16,7 +16,7 @@ const ALL: &str = "all";
 /// What to measure, and what to leave behind.
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// What to measure: host, first-light, rc, rate, all
+    /// What to measure: host, first-light, rc, rate, kernels, all
     suite: String,
     /// Also write figures, curves and bars to a file for programs
     #[arg(long, value_name = "FILE")]

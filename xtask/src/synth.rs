@@ -9,7 +9,7 @@ mod report;
 #[cfg(test)]
 mod sample;
 mod timing;
-mod yosys;
+pub(crate) mod yosys;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -30,6 +30,12 @@ impl Access {
         self.0
     }
 
+    /// Are `others` among them?
+    #[must_use]
+    pub const fn allows(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
     /// The rights of a region. libibverbs' rule: memory that peers may change, its owner may change.
     pub(crate) fn of_region(self) -> Result<u8> {
         let writing = rights::REMOTE_WRITE | rights::REMOTE_ATOMIC;
@@ -61,5 +67,7 @@ mod tests {
             (Access::REMOTE_READ | Access::RPC).of_region().unwrap(),
             rights::REMOTE_READ | rights::RPC
         );
+        assert!(both.allows(Access::REMOTE_WRITE) && both.allows(Access::LOCAL_READ));
+        assert!(!both.allows(Access::RPC) && !both.allows(Access::REMOTE_WRITE | Access::RPC));
     }
 }

@@ -63,7 +63,7 @@ impl QueuePair {
     /// # Errors
     /// As [`Self::modify`].
     pub fn connect(&self, to: &Connection) -> Result<()> {
-        self.to_init(Attributes::default().rights(to.rights).p_key(to.p_key))?;
+        self.to_init(self.with_results(Attributes::default().rights(to.rights).p_key(to.p_key))?)?;
         let receive = Attributes::default().address(&to.address).path_mtu(to.path_mtu).peer(to.peer);
         self.to_rtr(receive.receive_psn(to.receive_psn).reads_in(to.reads_in).min_rnr(to.min_rnr))?;
         let send = Attributes::default().send_psn(to.send_psn).timeout(to.timeout).retry(to.retry);

@@ -74,6 +74,22 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
+    /// The card has no such slot for a kernel.
+    #[error("the card has {slots} kernels, and none in slot {slot}")]
+    NoKernel {
+        /// The slot that was asked for.
+        slot: usize,
+        /// How many there are.
+        slots: usize,
+    },
+    /// A catalogue of more kernels than it has room for.
+    #[error("the catalogue tells of {slots} kernels, and has room for {room}")]
+    BadCatalogue {
+        /// How many the card says it has.
+        slots: u64,
+        /// How many fit the catalogue.
+        room: usize,
+    },
     /// Nobody answers for an address.
     #[error("no neighbour has {address}: no answer to ARP in {timeout:?}")]
     NoNeighbour {

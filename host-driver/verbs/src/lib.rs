@@ -63,6 +63,7 @@ mod entries;
 mod error;
 mod events;
 mod iova;
+mod kernels;
 mod mailbox;
 mod memory_region;
 mod memory_window;
@@ -91,6 +92,7 @@ pub use context::{Device, DeviceBuilder};
 pub use doorbell::DoorbellPage;
 pub use dump::{Dump, View};
 pub use error::{Error, Result};
+pub use kernels::{Kernel, KernelCounters, KernelLimits};
 pub use memory_region::{MemoryRegion, RegionBuilder};
 pub use memory_window::MemoryWindow;
 pub use neighbours::Neighbours;
@@ -102,8 +104,10 @@ pub use receive_queue::ReceiveBatch;
 pub use shared_receive_queue::SharedReceiveQueue;
 pub use state::{Address, Attributes};
 pub use stroma_abi::desc::{
-    CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Sge, Statistics, Status, Verb, WorkOp,
+    CommandStatus, ObjectKind, Parameters, QueuePairKind, QueuePairState, Sge, Statistics, Status, Verb,
+    WorkOp,
 };
+pub use stroma_abi::wire::{RpcStatus, RpcTarget};
 pub use work_completion::WorkCompletion;
 pub use work_request::Batch;
 

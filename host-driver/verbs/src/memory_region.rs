@@ -88,7 +88,7 @@ impl RegionBuilder {
             window: false,
         };
         let object = Object::create(device, ObjectKind::Region, number, &body.to_bytes(), mappings)?;
-        Ok(MemoryRegion { object, body, offset, len, domain: self.domain })
+        Ok(MemoryRegion { object, body, access: self.access, offset, len, domain: self.domain })
     }
 }
 
@@ -116,6 +116,7 @@ fn code(page: Backing) -> u8 {
 pub struct MemoryRegion {
     object: Object,
     body: Region,
+    access: Access,
     /// First byte of the region in its memory.
     offset: usize,
     len: usize,
@@ -127,6 +128,12 @@ impl MemoryRegion {
     #[must_use]
     pub fn domain(&self) -> &Arc<ProtectionDomain> {
         &self.domain
+    }
+
+    /// What its key may be used for.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.access
     }
 
     /// Bytes.

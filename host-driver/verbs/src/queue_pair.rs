@@ -12,9 +12,9 @@ use std::sync::{Arc, MutexGuard};
 use stroma_abi::desc::{self, CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Statistics, Verb};
 
 use crate::{
-    Attributes, Batch, CompletionQueue, Device, DoorbellPage, Error, ProtectionDomain, ReceiveBatch, Result,
-    SharedReceiveQueue, completion_queue::State, mailbox::Order, object::Object, receive_queue::ReceiveQueue,
-    send_queue::SendQueue, state::takes_receives, work_request::Request,
+    Attributes, Batch, CompletionQueue, Device, DoorbellPage, Error, MemoryRegion, ProtectionDomain,
+    ReceiveBatch, Result, SharedReceiveQueue, completion_queue::State, mailbox::Order, object::Object,
+    receive_queue::ReceiveQueue, send_queue::SendQueue, state::takes_receives, work_request::Request,
 };
 
 /// A queue pair. Dropped, requests under way are finished or flushed, and their completions forgotten.
@@ -30,6 +30,15 @@ pub struct QueuePair {
     page: Arc<DoorbellPage>,
     shared: Option<Arc<SharedReceiveQueue>>,
     domain: Arc<ProtectionDomain>,
+    results: Option<Results>,
+}
+
+/// Where answers to RPCs of the peer are kept.
+#[derive(Debug)]
+struct Results {
+    region: MemoryRegion,
+    /// log2 of the bytes of a place.
+    log: u8,
 }
 
 impl QueuePair {
@@ -178,6 +187,17 @@ impl QueuePair {
     pub fn to_sqd(&self, notify: bool) -> Result<()> {
         let attributes = Attributes::default().state(QueuePairState::Drained);
         self.modify(&if notify { attributes.notify_drained() } else { attributes })
+    }
+
+    /// The attributes, and where answers to RPCs are kept, if the queue pair has a place for them.
+    ///
+    /// # Errors
+    /// None that a region of its own could give.
+    pub(crate) fn with_results(&self, attributes: Attributes) -> Result<Attributes> {
+        match &self.results {
+            Some(Results { region, log }) => Ok(attributes.results(region.address(0)?, *log, region.lkey())),
+            None => Ok(attributes),
+        }
     }
 
     /// From Reset to ready-to-send, for a kind that needs no attributes: Local.

@@ -95,6 +95,14 @@ impl Attributes {
         self
     }
 
+    /// Where the results of RPCs are kept: 16 places of `1 << log` bytes from `base` on, under a key of this card.
+    pub fn results(mut self, base: u64, log: u8, key: u32) -> Self {
+        self = self.fits("result_log", QueuePair::RESULT_LOG, log);
+        (self.body.result_base, self.body.result_log, self.body.result_key) = (base, log, key);
+        self.mask |= attribute::RESULT_AREA;
+        self
+    }
+
     /// Where packets go.
     pub fn address(self, address: &Address) -> Self {
         let flow_label = self.fits("flow_label", QueuePair::FLOW_LABEL, address.flow_label);

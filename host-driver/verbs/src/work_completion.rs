@@ -24,6 +24,9 @@ pub struct WorkCompletion {
     pub immediate: Option<u32>,
     /// Key that the message ended.
     pub invalidated: Option<u32>,
+    /// How the kernel ended that it ran: an `RpcStatus`, or the kernel's own from 0x100 on. Success says that it is told, and `length`
+    /// how many bytes came.
+    pub rpc: Option<u32>,
     /// The message asked for an event.
     pub is_solicited: bool,
     /// Queue pair it was posted to.
@@ -44,6 +47,7 @@ impl Default for WorkCompletion {
             is_receive: false,
             immediate: None,
             invalidated: None,
+            rpc: None,
             is_solicited: false,
             queue_pair: 0,
             timestamp: 0,
@@ -66,6 +70,7 @@ pub(crate) fn understand(queue: u32, entry: &Cqe) -> Result<WorkCompletion> {
         is_receive: entry.receive,
         immediate: entry.has_immediate.then_some(entry.detail),
         invalidated: entry.has_invalidated.then_some(entry.detail),
+        rpc: entry.rpc.then_some(entry.detail),
         is_solicited: entry.solicited,
         queue_pair: entry.queue_pair.value(),
         timestamp: entry.timestamp,
@@ -98,6 +103,9 @@ mod tests {
         let received = Cqe { receive: true, has_immediate: true, detail: 9, ..good };
         let received = understand(3, &received).unwrap();
         assert_eq!((received.is_receive, received.immediate, received.invalidated), (true, Some(9), None));
+        let called = Cqe { opcode: WorkOp::Rpc as u8, rpc: true, detail: 0x100, ..good };
+        let called = understand(3, &called).unwrap();
+        assert_eq!((called.op, called.rpc, called.immediate), (WorkOp::Rpc, Some(0x100), None));
         let flushed = Cqe { opcode: 0, status: Status::Flushed as u8, ..good };
         assert_eq!(understand(3, &flushed).unwrap().status, Status::Flushed);
     }

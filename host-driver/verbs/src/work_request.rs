@@ -1,9 +1,10 @@
 //! Requests, several at a time.
 
 use stroma_abi::desc::{
-    AtomicOperands, Body, Sge, SgeList, WindowBind, WorkOp, Wqe, WqeError, WqeHead,
+    AtomicOperands, Body, Parameters, Sge, SgeList, WindowBind, WorkOp, Wqe, WqeError, WqeHead,
     wqe::{UNIT, UNITS_MAX},
 };
+use stroma_abi::wire::RpcTarget;
 
 use crate::{Access, Error, MemoryRegion, QueuePair, Result};
 
@@ -62,7 +63,7 @@ impl<'a> Batch<'a> {
         self
     }
 
-    /// The next request waits until the READs and atomics before it are done.
+    /// The next request waits until the READs, atomics and RPCs before it are done.
     pub fn fence(mut self) -> Self {
         self.head.fence = true;
         self
@@ -199,6 +200,22 @@ impl<'a> Batch<'a> {
         self.request(op, Ok(Body::Atomic { operands, result }))
     }
 
+    /// Runs the kernel of the peer's card that `target` names, with `parameters`. It acts on the peer's memory under `key`. Its answer,
+    /// at most `response_max` bytes of the target, comes to `result`, which has room for all of them; its status and how many
+    /// bytes it has, with the completion. The target's `parameter_words` follow from `parameters`.
+    pub fn rpc(mut self, result: Sge, target: &RpcTarget, key: u32, parameters: Parameters) -> Self {
+        (self.head.remote, self.head.key) = (target.to_address(), key);
+        self.request(WorkOp::Rpc, Ok(Body::Rpc { result, parameters }))
+    }
+
+    /// As [`rpc`](Self::rpc), and streams pieces of local memory, one behind the other, through the kernel. The first
+    /// `parameter_words` of them are its parameters.
+    pub fn rpc_write(mut self, result: Sge, target: &RpcTarget, key: u32, pieces: &[Sge]) -> Self {
+        (self.head.remote, self.head.key) = (target.to_address(), key);
+        let payload = self.pieces(pieces);
+        self.request(WorkOp::RpcWrite, payload.map(|payload| Body::RpcWrite { result, payload }))
+    }
+
     /// Posts the requests: writes them to the send queue and tells the card.
     ///
     /// # Errors
@@ -215,10 +232,14 @@ impl<'a> Batch<'a> {
     }
 
     fn list(&self, pieces: &[Sge]) -> Result<Body<'static>> {
+        self.pieces(pieces).map(Body::Gather)
+    }
+
+    fn pieces(&self, pieces: &[Sge]) -> Result<SgeList> {
         let max = self.queue_pair.device().card().capabilities().sges as usize;
         let too_many = Error::TooManyPieces { position: self.requests.len(), count: pieces.len(), max };
         let list = SgeList::new(pieces).filter(|_| pieces.len() <= max);
-        list.map(Body::Gather).ok_or(too_many)
+        list.ok_or(too_many)
     }
 
     fn request(mut self, op: WorkOp, body: Result<Body<'_>>) -> Self {
@@ -244,4 +265,35 @@ fn encode(position: usize, head: WqeHead, body: &Body<'_>, have: usize) -> Resul
     let mut bytes = [0; UNITS_MAX * UNIT];
     let len = request.encode(&mut bytes).map_err(bad)?;
     Ok(bytes[..len].to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_rpc_says_what_it_was_given() {
+        let target = RpcTarget { response_max: 600, flags: 3, parameter_words: 0, operation: 7 };
+        let result = Sge { address: 0x1234_0000, local_key: 0x55, length: 600 };
+        let head =
+            |op| WqeHead { opcode: op as u8, remote: target.to_address(), key: 9, ..WqeHead::default() };
+        let parameters = Parameters::new(&[5; 20]).unwrap();
+        let bytes = encode(0, head(WorkOp::Rpc), &Body::Rpc { result, parameters }, 8).unwrap();
+        let found = Wqe::decode(&bytes).unwrap();
+        assert_eq!((found.head().units, found.head().length, found.head().key), (2, 20, 9));
+        let told = RpcTarget::from_address(found.head().remote);
+        assert_eq!(told, RpcTarget { parameter_words: 5, ..target });
+        assert_eq!(*found.body(), Body::Rpc { result, parameters });
+
+        let payload = SgeList::new(&[Sge { address: 8, local_key: 6, length: 100 }; 2]).unwrap();
+        let body = Body::RpcWrite { result, payload };
+        let bytes = encode(0, head(WorkOp::RpcWrite), &body, 8).unwrap();
+        let found = Wqe::decode(&bytes).unwrap();
+        assert_eq!((found.head().units, found.head().length, found.head().sge_count), (2, 200, 2));
+        assert_eq!(RpcTarget::from_address(found.head().remote), target);
+        assert_eq!(*found.body(), body);
+        // One unit holds the result and one piece more.
+        let small = encode(0, head(WorkOp::RpcWrite), &body, 1);
+        assert!(matches!(small, Err(Error::BadRequest { source: WqeError::Units { need: 2, have: 1 }, .. })));
+    }
 }

@@ -5,6 +5,7 @@
 //! bit is `byte * 8 + bit` bits from the start, and its other bits follow.
 
 use crate::value::Value;
+use crate::wire::icrc;
 
 /// The order in which bytes and bits make up a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,10 +215,61 @@ pub const fn covered(table: &[Entry]) -> usize {
     bits
 }
 
+/// Tells a layout from all others: CRC-32, as of Ethernet, over the structure's bytes as 16 bits, then for each row its
+/// name, a byte of zero, its first bit from the start of the structure as 16 bits, and its width as 16 bits. Numbers are little-endian. The
+/// prose does not count.
+///
+/// # Panics
+/// When a number does not fit 16 bits. In a `const` this stops the build.
+#[must_use]
+pub const fn fingerprint(table: &[Entry], bytes: usize) -> u32 {
+    let mut state = number(icrc::INITIAL, bytes);
+    let mut row = 0;
+    while row < table.len() {
+        let name = table[row].name.as_bytes();
+        let mut letter = 0;
+        while letter < name.len() {
+            state = icrc::step(state, name[letter]);
+            letter += 1;
+        }
+        state = icrc::step(state, 0);
+        state = number(state, table[row].field.offset());
+        state = number(state, table[row].field.width);
+        row += 1;
+    }
+    state ^ icrc::FINAL
+}
+
+/// The remainder after the two bytes of a number.
+const fn number(state: u32, number: usize) -> u32 {
+    assert!(number <= u16::MAX as usize, "a number of 16 bits");
+    let [low, high, ..] = number.to_le_bytes();
+    icrc::step(icrc::step(state, low), high)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_fingerprint_is_the_crc_of_names_places_and_widths() {
+        const ROW: Entry = Entry { name: "ab", field: Field::little(1, 2, 3), prose: "what it means" };
+        // Twelve bytes long; "ab", 0; bit 10; 3 bits. The CRC is that of zlib.
+        let text = [12, 0, b'a', b'b', 0, 10, 0, 3, 0];
+        let crc = text.iter().fold(u32::MAX, |state, byte| icrc::step(state, *byte)) ^ u32::MAX;
+        assert_eq!((fingerprint(&[ROW], 12), crc), (crc, 0x2c50_bd1d));
+        let others = [
+            fingerprint(&[ROW], 16),
+            fingerprint(&[], 12),
+            fingerprint(&[ROW, ROW], 12),
+            fingerprint(&[Entry { name: "ba", ..ROW }], 12),
+            fingerprint(&[Entry { field: Field::little(1, 3, 3), ..ROW }], 12),
+            fingerprint(&[Entry { field: Field::little(1, 2, 4), ..ROW }], 12),
+        ];
+        assert!(!others.contains(&crc));
+        assert_eq!(fingerprint(&[Entry { prose: "told otherwise", ..ROW }], 12), crc);
+    }
 
     #[test]
     fn a_big_endian_field_counts_bits_from_the_left() {

@@ -2,7 +2,7 @@
 
 /// Declares a structure by its table. Rows read `CONST name: type = byte, bit, width, "meaning";`.
 ///
-/// The result has one [`Field`](crate::Field) constant a row, `LEN`, `TABLE`, and `parse`/`emit`. The build
+/// The result has one [`Field`](crate::Field) constant a row, `LEN`, `TABLE`, `LAYOUT`, and `parse`/`emit`. The build
 /// stops when rows overlap, leave the structure, or are wider than their type; `Big` structures must name
 /// every bit, so that what was parsed is emitted byte by byte. `Little` structures write unnamed bits as zero and
 /// ignore them when read: room for later.
@@ -25,6 +25,9 @@ macro_rules! layout {
             pub const TABLE: &'static [$crate::Entry] = &[
                 $($crate::Entry { name: stringify!($field), field: Self::$konst, prose: $prose },)*
             ];
+
+            /// Tells this layout from all others, see [`fingerprint`]($crate::field::fingerprint).
+            pub const LAYOUT: u32 = $crate::field::fingerprint(Self::TABLE, Self::LEN);
 
             /// Reads the structure from the front of `bytes`; `None` when they end too early.
             #[must_use]

@@ -9,7 +9,7 @@
 //! [`stream`] says how blocks talk, [`pack`] how their records become bits, [`head`] what is known of a packet. [`prim`]
 //! holds the parts every stage is made of, [`rx`] and [`tx`] take packets apart and put them together ([`mask`] and [`crc`]
 //! serve both), [`transport`] makes packets of work requests and carries out those of peers, [`mod@state`] checks and translates
-//! addresses, [`host`] moves data. [`slot`] is where kernels will sit. [`verilog`] prints all of it, [`formal`] proves what can be proved.
+//! addresses, [`host`] moves data. Kernels sit in [`slot`]s, which [`fabric`] joins to all that. [`verilog`] prints all of it, [`formal`] proves what can be proved.
 
 #![forbid(unsafe_code)]
 #![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]
@@ -19,6 +19,7 @@ mod block;
 
 pub mod constant;
 pub mod crc;
+pub mod fabric;
 pub mod formal;
 pub mod head;
 pub mod host;

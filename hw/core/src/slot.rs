@@ -22,8 +22,8 @@
 //! | `write` | [`SlotWrite`] | any number, while its invocation is open |
 //! | `write_data` | [`Beat`](crate::stream::Beat) | one packet a write, in the order of writes, of as many bytes |
 //! | `write_done` | [`SlotDone`] | one a write, in the order of writes, when it is visible to the host |
-//! | `data_out` | [`Beat`](crate::stream::Beat) | the answers' bytes: one packet for each invocation that answers with some, in the order of responses; `err` is low |
-//! | `response` | [`SlotResponse`] | one an invocation, in any order; offered when the last beat of its data has moved, and all its reads and writes have come back |
+//! | `data_out` | [`Beat`](crate::stream::Beat) | the answers' bytes: one packet for each invocation that answers with some, in the order of commands; `err` is low |
+//! | `response` | [`SlotResponse`] | one an invocation, in the order of commands; offered when the last beat of its data has moved, and all its reads and writes have come back |
 //!
 //! With any status but 0 the bytes of an answer mean nothing. No port is for registers: what a kernel is to do stands in its
 //! parameters, and those that need more than that will bring it.

@@ -78,6 +78,7 @@ fn zoo_design<const D: usize, const K: usize>() -> Design {
         ("skid", design("skid", skid::Skid::<Beat<D>>::default)),
         ("fifo", design("fifo", fifo::Fifo::<Beat<D>, FIFO_LOG>::default)),
         ("block_fifo", design("block_fifo", block_fifo::BlockFifo::<Beat<D>, FIFO_LOG>::default)),
+        ("ultra_fifo", design("ultra_fifo", block_fifo::UltraFifo::<Beat<D>, FIFO_LOG>::default)),
         ("packet_fifo", design("packet_fifo", || packet_fifo::PacketFifo::<D, PACKET_LOG>::new(false))),
         (
             "packet_fifo_dropping",
@@ -92,6 +93,7 @@ fn zoo_design<const D: usize, const K: usize>() -> Design {
         ("block_ram", design("block_ram", ram::BlockRam::<Bits<D>, RAM_LOG>::default)),
         ("ultra_ram", design("ultra_ram", ram::UltraRam::<Bits<D>, RAM_LOG>::default)),
         ("byte_ram", design("byte_ram", ram::ByteRam::<D, K, RAM_LOG>::default)),
+        ("ultra_byte_ram", design("ultra_byte_ram", ram::UltraByteRam::<D, K, RAM_LOG>::default)),
         ("reverse", design("reverse", reverse::Reverse::<D>::default)),
         ("strip", design("strip", strip::Strip::<D>::default)),
         ("insert", design("insert", insert::Insert::<D>::default)),

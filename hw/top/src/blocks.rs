@@ -1,5 +1,10 @@
 //! The blocks that `cargo xtask rtl --block` can emit alone: to read, to lint, to synthesise.
 
+use stroma_hw::fabric::calls::Calls;
+use stroma_hw::fabric::deliver::Deliver;
+use stroma_hw::fabric::dma::Dma;
+use stroma_hw::fabric::join::Fabric;
+use stroma_hw::fabric::port::Port;
 use stroma_hw::head::Head;
 use stroma_hw::host::check::Check;
 use stroma_hw::host::control::Control;
@@ -44,6 +49,12 @@ use stroma_hw::transport::timers::Timers;
 use stroma_hw::tx::TxFront;
 use stroma_hw::tx::axis::AxisOut;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
+use stroma_kernels::consistency::ConsistencyKernel;
+use stroma_kernels::get::GetKernel;
+use stroma_kernels::hyperloglog::HyperLogLogKernel;
+use stroma_kernels::prism::PrismKernel;
+use stroma_kernels::shuffle::{Shuffle64, Shuffle512};
+use stroma_kernels::traversal::TraversalKernel;
 
 use crate::Profile;
 use crate::fronts::Fronts;
@@ -128,8 +139,19 @@ blocks! {
     host_reader:       HostReader<64, READ_LOG>,                 HostReader<512, READ_LOG>,                 "all reads from host memory";
     host_writer:       HostWriter<64, 8>,                        HostWriter<512, 64>,                       "all writes to host memory";
     writes:            Writes<64>,                               Writes<512>,                               "joins the writes of two clients";
-    dma_read:          DmaRead<64, 6, 9>,                        DmaRead<512, 6, 9>,                        "reads from host memory for six clients";
+    dma_read:          DmaRead<64, 7, 9>,                        DmaRead<512, 7, 9>,                        "reads from host memory for seven clients";
     dma_write:         DmaWrite<64, 8>,                          DmaWrite<512, 64>,                         "writes to host memory, with tickets";
+    kernel_calls:      Calls<8, 12>,                             Calls<10, 14>,                             "what is known of RPCs";
+    kernel_deliver:    Deliver<64, 6, 14>,                       Deliver<512, 6, 11>,                       "answers of kernels, kept and staged";
+    kernel_dma:        Dma<64, 6, 7, 12>,                        Dma<512, 6, 7, 9>,                         "what kernels read and write";
+    kernel_fabric:     Fabric<64, 6, 7, 8, 12, 13, 12, 14>,      Fabric<512, 6, 7, 10, 14, 10, 9, 11>,      "kernels between transport and host memory, joined";
+    kernel_port:       Port<64, 13>,                             Port<512, 10>,                             "between the transport and one kernel";
+    consistency:       ConsistencyKernel<64, 11>,                ConsistencyKernel<512, 8>,                 "kernel: an object until its CRC fits";
+    get:               GetKernel<64>,                            GetKernel<512>,                            "kernel: finds a key in a hash table";
+    hyperloglog:       HyperLogLogKernel<64, 128, 1>,            HyperLogLogKernel<512, 512, 4>,            "kernel: counts distinct items";
+    prism:             PrismKernel<64, 12>,                      PrismKernel<512, 9>,                       "kernel: chains of indirect operations";
+    shuffle:           Shuffle64,                                Shuffle512,                                "kernel: sorts tuples into partitions";
+    traversal:  TraversalKernel<64>,                      TraversalKernel<512>,                      "kernel: walks lists, chains and trees";
 }
 
 #[cfg(test)]

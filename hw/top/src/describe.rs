@@ -107,6 +107,7 @@ mod tests {
         assert_eq!(registers["identity.magic"]["reads"], json!(MAGIC));
         assert_eq!(registers["capabilities.data_bits"]["reads"], json!(64));
         assert_eq!(registers["capabilities.shared_receive_queues"]["reads"], json!(64));
+        assert_eq!(registers["catalogue.slots"]["reads"], json!(crate::kernels::KERNELS));
         assert_eq!(registers["doorbells.send"]["address"], json!(BAR2_AT + doorbells::SEND.offset));
         assert_eq!(registers["doorbells.send"]["parts"]["producer"], json!([24, 16]));
         assert_eq!(registers["rx_classes.frames"]["stride"], json!(rx_classes::FRAMES.stride));

@@ -11,6 +11,7 @@
 mod blocks;
 mod describe;
 pub mod fronts;
+pub mod kernels;
 pub mod nic;
 pub mod profile;
 

@@ -8,6 +8,7 @@
 //!
 //!  host
 //!   s_axil_* pins -> HostSide: registers, mailbox, doorbells, work requests, connections, tables -> m_axi_* pins, irq_* pins
+//!                       HostSide <-> Kernels
 //! ```
 
 use rust_hdl::prelude::*;
@@ -16,9 +17,11 @@ use stroma_hw::block;
 use stroma_hw::head::Head;
 use stroma_hw::host::control::facts::Facts;
 use stroma_hw::host::side::HostSide;
+use stroma_hw::slot::{SlotCommand, SlotData, SlotDone, SlotRead, SlotResponse, SlotWrite};
 use stroma_hw::stream::{Beat, StreamSource};
 
 use crate::fronts::Fronts;
+use crate::kernels::{KERNELS, Kernels, operations};
 
 block! {
     /// The card between MAC and host.
@@ -31,7 +34,7 @@ block! {
     /// - **Rate** one beat a cycle each way, no bubbles between frames.
     /// - **Backpressure** `rx_tready` falls when the transport takes packets more slowly than they come, and never for what is sent.
     /// - **Reset** synchronous; everything under way is forgotten.
-    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize> {
+    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize, const PORT: usize, const BUFFER: usize, const STAGE: usize, const WRITERS: usize, const OBJECT: usize, const HASHES: usize, const QUADS: usize, const CHAIN: usize, const BANKS: usize, const ROWS: usize, const WORDS: usize, const TABLE: usize, const HELD: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub rx_tdata: Signal<In, Bits<D>>,
@@ -104,7 +107,8 @@ block! {
         pub quiet: Signal<Out, Bit>,
         pub wake: Signal<Out, Bits<64>>,
         fronts: Fronts<D, K>,
-        host: HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>,
+        host: HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING, KERNELS, WRITERS, PORT, BUFFER, STAGE>,
+        kernels: Kernels<D, OBJECT, HASHES, QUADS, CHAIN, BANKS, ROWS, WORDS, TABLE, HELD>,
         beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
         incrementing: Constant<Bits<2>> = Constant::new(1.into()),
     }
@@ -122,12 +126,51 @@ impl<
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
-> Nic<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>
+    const PORT: usize,
+    const BUFFER: usize,
+    const STAGE: usize,
+    const WRITERS: usize,
+    const OBJECT: usize,
+    const HASHES: usize,
+    const QUADS: usize,
+    const CHAIN: usize,
+    const BANKS: usize,
+    const ROWS: usize,
+    const WORDS: usize,
+    const TABLE: usize,
+    const HELD: usize,
+>
+    Nic<
+        D,
+        K,
+        QPS,
+        CQS,
+        MRS,
+        SRQS,
+        PAGES,
+        WINDOWS,
+        LOG,
+        OUT,
+        RING,
+        PORT,
+        BUFFER,
+        STAGE,
+        WRITERS,
+        OBJECT,
+        HASHES,
+        QUADS,
+        CHAIN,
+        BANKS,
+        ROWS,
+        WORDS,
+        TABLE,
+        HELD,
+    >
 {
     /// A card of which these facts are true.
     #[must_use]
     pub fn new(facts: &Facts) -> Self {
-        Self { host: HostSide::new(facts), ..Self::default() }
+        Self { host: HostSide::new(facts, &operations()), ..Self::default() }
     }
 }
 
@@ -143,13 +186,54 @@ impl<
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
-> Logic for Nic<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>
+    const PORT: usize,
+    const BUFFER: usize,
+    const STAGE: usize,
+    const WRITERS: usize,
+    const OBJECT: usize,
+    const HASHES: usize,
+    const QUADS: usize,
+    const CHAIN: usize,
+    const BANKS: usize,
+    const ROWS: usize,
+    const WORDS: usize,
+    const TABLE: usize,
+    const HELD: usize,
+> Logic
+    for Nic<
+        D,
+        K,
+        QPS,
+        CQS,
+        MRS,
+        SRQS,
+        PAGES,
+        WINDOWS,
+        LOG,
+        OUT,
+        RING,
+        PORT,
+        BUFFER,
+        STAGE,
+        WRITERS,
+        OBJECT,
+        HASHES,
+        QUADS,
+        CHAIN,
+        BANKS,
+        ROWS,
+        WORDS,
+        TABLE,
+        HELD,
+    >
 {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
     fn update(&mut self) {
-        clock!(self, clock, fronts, host);
+        clock!(self, clock, fronts, host, kernels);
         self.fronts.reset.next = self.reset.val();
         self.host.reset.next = self.reset.val();
+        self.kernels.reset.next = self.reset.val() | self.host.clears.val();
 
         // Network.
         self.fronts.rx_tdata.next = self.rx_tdata.val();
@@ -187,6 +271,32 @@ impl<
             | (self.host.tx_payload.valid.val() & self.fronts.tx_payload.ready.val())
             | (self.host.tx_raw.valid.val() & self.fronts.tx_raw.ready.val())
             | (self.fronts.tx_tvalid.val() & self.tx_tready.val());
+
+        // Kernels.
+        self.kernels.kernel_reset.next = self.host.kernel_reset.val();
+        for i in 0..KERNELS {
+            StreamSource::<SlotCommand>::join(&mut self.host.kernel_command[i], &mut self.kernels.command[i]);
+            StreamSource::<Beat<D>>::join(&mut self.host.kernel_data_in[i], &mut self.kernels.data_in[i]);
+            StreamSource::<SlotRead>::join(&mut self.kernels.read[i], &mut self.host.kernel_read[i]);
+            StreamSource::<SlotData<D>>::join(
+                &mut self.host.kernel_read_data[i],
+                &mut self.kernels.read_data[i],
+            );
+            StreamSource::<SlotWrite>::join(&mut self.kernels.write[i], &mut self.host.kernel_write[i]);
+            StreamSource::<Beat<D>>::join(
+                &mut self.kernels.write_data[i],
+                &mut self.host.kernel_write_data[i],
+            );
+            StreamSource::<SlotDone>::join(
+                &mut self.host.kernel_write_done[i],
+                &mut self.kernels.write_done[i],
+            );
+            StreamSource::<Beat<D>>::join(&mut self.kernels.data_out[i], &mut self.host.kernel_data_out[i]);
+            StreamSource::<SlotResponse>::join(
+                &mut self.kernels.response[i],
+                &mut self.host.kernel_response[i],
+            );
+        }
 
         // The BARs.
         self.host.lite_aw.payload.next.addr = self.s_axil_awaddr.val();

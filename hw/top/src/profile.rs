@@ -6,6 +6,7 @@ use stroma_hw::host::control::facts::Facts;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
 
 use crate::fronts::Fronts;
+use crate::kernels::catalogue;
 use crate::nic::Nic;
 
 /// READs and atomics of one queue pair that may be in flight, each way.
@@ -133,12 +134,15 @@ impl Profile {
     fn emit_with(self, rtl_hash: u64) -> Result<Rtl, EmitError> {
         let facts = self.facts(rtl_hash);
         // Datapath; logs of queue pairs, CQs, regions, SRQs, doorbell pages, units of push windows; log of the buffers' beats;
-        // logs of messages on their way and of READs to be answered, of all queue pairs.
+        // logs of messages on their way and of READs to be answered, of all queue pairs; logs of beats for a kernel's requests, of what it
+        // reads and writes, and of the staging; those who write for kernels; then what the kernels themselves are built with.
         match self {
-            Self::TenGig => emit(self.top(), || Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12>::new(&facts)),
-            Self::HundredGig => {
-                emit(self.top(), || Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14>::new(&facts))
-            }
+            Self::TenGig => emit(self.top(), || {
+                Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12, 13, 12, 14, 7, 11, 128, 1, 12, 1, 10, 16, 11, 7>::new(&facts)
+            }),
+            Self::HundredGig => emit(self.top(), || {
+                Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14, 10, 9, 11, 7, 8, 512, 4, 9, 8, 7, 13, 8, 5>::new(&facts)
+            }),
         }
     }
 
@@ -162,7 +166,7 @@ impl Profile {
 
     fn facts(self, rtl_hash: u64) -> Facts {
         let capacity = self.capacity();
-        let flags = ["rc", "srq", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
+        let flags = ["rc", "srq", "rpc", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
         Facts {
             data_bits: u32::try_from(self.data_bits()).expect("a few hundred"),
             clock_khz: self.clock_khz(),
@@ -174,6 +178,7 @@ impl Profile {
             features: flags.into_iter().sum(),
             outstanding: OUTSTANDING_READS,
             rtl_hash,
+            kernels: catalogue(),
         }
     }
 }

@@ -2,6 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod consistency;
+pub mod get;
+pub mod hyperloglog;
+pub mod prism;
+pub mod shuffle;
 pub mod traversal;
 
 use stroma_abi::desc::{Parameters, SlotCommand};

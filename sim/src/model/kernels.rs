@@ -4,50 +4,41 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stroma_abi::Qpn;
+use stroma_abi::desc::region::rights;
 use stroma_abi::wire::RpcStatus;
+use stroma_kernel_models::{Failure, Invocation, Memory as Callers, Outcome};
 
-use super::Memory;
+use super::{Access, Memory};
 
-/// A request to run a kernel, whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
-    /// RPC op-code.
-    pub operation: u16,
-    /// The caller's, for the kernel.
-    pub flags: u8,
-    /// Key the kernel acts under.
-    pub key: u32,
-    /// Protection domain of the queue pair that was called.
+/// The endpoint's memory as a kernel sees it: under the rights of the queue pair that was called.
+pub struct Reach<'a> {
+    /// All of it.
+    pub memory: &'a mut Memory,
+    /// The queue pair's protection domain.
     pub domain: u16,
-    /// That queue pair.
+    /// The queue pair.
     pub queue_pair: Qpn,
-    /// Parameters, whole words.
-    pub parameters: Vec<u8>,
-    /// What came behind them.
-    pub payload: Vec<u8>,
-    /// Largest answer in bytes.
-    pub response_max: u32,
 }
 
-/// How a call ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// An [`RpcStatus`], or a kernel's own.
-    pub status: u32,
-    /// The answer, at most `response_max` bytes.
-    pub data: Vec<u8>,
+impl Reach<'_> {
+    fn access(&self, key: u32, address: u64) -> Access {
+        Access { key, domain: self.domain, rights: rights::RPC, address, queue_pair: Some(self.queue_pair) }
+    }
 }
 
-impl Outcome {
-    /// An end without data.
-    #[must_use]
-    pub const fn refused(status: RpcStatus) -> Self {
-        Self { status: status as u32, data: Vec::new() }
+impl Callers for Reach<'_> {
+    fn read(&mut self, key: u32, va: u64, len: usize) -> Result<Vec<u8>, Failure> {
+        self.memory.read(&self.access(key, va), len as u64).map_err(|_| Failure::Refused)
+    }
+
+    fn write(&mut self, key: u32, va: u64, bytes: &[u8]) -> Result<(), Failure> {
+        let access = self.access(key, va);
+        self.memory.write(&access, bytes).map_err(|_| Failure::Refused)
     }
 }
 
 /// A kernel: is run once for each call.
-pub type Kernel = Box<dyn FnMut(&Call, &mut Memory) -> Outcome + Send>;
+pub type Kernel = Box<dyn FnMut(&Invocation, &mut Reach<'_>) -> Outcome + Send>;
 
 /// The kernels of an endpoint, by RPC op-code. Clones are the same kernels, so queue pairs share them.
 #[derive(Clone, Default)]
@@ -65,14 +56,15 @@ impl Kernels {
     ///
     /// # Panics
     /// When a kernel answers with more than it may.
-    pub(super) fn run(&self, call: &Call, memory: &mut Memory) -> Outcome {
+    pub(super) fn run(&self, call: &Invocation, reach: &mut Reach<'_>) -> Outcome {
+        let (operation, most) = (call.command.operation, call.command.response_max);
         let mut kernels = self.by_operation.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(kernel) = kernels.get_mut(&call.operation) else {
-            return Outcome::refused(RpcStatus::UnknownOperation);
+        let Some(kernel) = kernels.get_mut(&operation) else {
+            return Outcome::bare(RpcStatus::UnknownOperation as u32);
         };
-        let outcome = kernel(call, memory);
-        let (found, most) = (outcome.data.len(), call.response_max);
-        assert!(found <= most as usize, "kernel {:#x} answers {found} bytes of {most}", call.operation);
+        let outcome = kernel(call, reach);
+        let found = outcome.data.len();
+        assert!(found <= most as usize, "kernel {operation:#x} answers {found} bytes of {most}");
         outcome
     }
 }

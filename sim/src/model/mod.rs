@@ -36,7 +36,7 @@ mod work;
 pub use completion::Completion;
 pub use dropped::Dropped;
 pub use endpoint::Endpoint;
-pub use kernels::{Call, Kernel, Kernels, Outcome};
+pub use kernels::{Kernel, Kernels, Reach};
 pub use memory::{Access, Denied, Memory, Region, Window};
 pub use packet::Packet;
 pub use path::{Addresses, Path};

@@ -2,8 +2,7 @@
 
 use stroma_abi::Psn;
 use stroma_abi::wire::{Aeth, AtomicAckEth, Cnp, Extended, Header, Opcode, RpcEth, Syndrome, opcode};
-
-use super::Outcome;
+use stroma_kernel_models::Outcome;
 
 /// A packet from the BTH on, without the fields that the path fills in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,13 @@ use stroma_abi::desc::{
     wqe::UNIT,
 };
 
-use super::QueuePair;
+use stroma_device::DmaMemory;
+
+use super::{QueuePair, Results};
 use crate::{
-    CompletionQueue, DoorbellPage, ProtectionDomain, Result, SharedReceiveQueue,
+    Access, CompletionQueue, DoorbellPage, ProtectionDomain, Result, SharedReceiveQueue,
     completion_queue::log_of,
-    iova::Mapped,
+    iova::{Mapped, address},
     object::Object,
     receive_queue::{Owner, ReceiveQueue, stride, stride_code},
     send_queue::SendQueue,
@@ -20,6 +22,13 @@ use crate::{
 
 /// Units of a send queue unless told otherwise.
 const SEND_UNITS: usize = 64;
+
+/// Answers that are kept.
+const RESULTS: usize = 16;
+
+/// log2 of the bytes of a place for one: at least, and at most.
+const RESULT_LOG_MIN: usize = 12;
+const RESULT_LOG_MAX: usize = 16;
 
 /// Pieces of a receive unless told otherwise.
 const RECEIVE_PIECES: usize = 1;
@@ -37,6 +46,7 @@ pub struct QueuePairBuilder {
     receive_pieces: usize,
     shared: Option<Arc<SharedReceiveQueue>>,
     page: Arc<DoorbellPage>,
+    result_bytes: usize,
 }
 
 impl QueuePairBuilder {
@@ -51,6 +61,7 @@ impl QueuePairBuilder {
             receive_pieces: RECEIVE_PIECES,
             shared: None,
             page: Arc::clone(domain.device().doorbells()),
+            result_bytes: 0,
         }
     }
 
@@ -91,6 +102,13 @@ impl QueuePairBuilder {
         self
     }
 
+    /// Answers to RPCs of the peer have up to so many bytes, at most 64 KiB: memory is there to keep 16 of them until the peer has
+    /// them. Without this they have none.
+    pub fn result_bytes(mut self, bytes: usize) -> Self {
+        self.result_bytes = bytes;
+        self
+    }
+
     /// Its page of doorbells.
     pub fn doorbells(mut self, page: &Arc<DoorbellPage>) -> Self {
         self.page = Arc::clone(page);
@@ -112,6 +130,7 @@ impl QueuePairBuilder {
         let send_log = log_of("units of a send queue", send_units, QUEUE_LOG_MIN, QUEUE_LOG_MAX)?;
         let mapped = device.ring(UNIT << send_log)?;
         let receives = self.receive_ring()?;
+        let results = self.results()?;
         let body = desc::QueuePair {
             kind: kind as u8,
             pd: domain.body_number(),
@@ -141,7 +160,22 @@ impl QueuePairBuilder {
             receive_cq.connect_receives(object.number(), receive);
         }
         let Self { domain, send_cq, receive_cq, page, shared, .. } = self;
-        Ok(QueuePair { object, send, receive, send_cq, receive_cq, page, shared, domain })
+        Ok(QueuePair { object, send, receive, send_cq, receive_cq, page, shared, domain, results })
+    }
+
+    /// Memory for answers, if there are any: all places together begin at a multiple of their bytes.
+    fn results(&self) -> Result<Option<Results>> {
+        if self.result_bytes == 0 {
+            return Ok(None);
+        }
+        let log = log_of("bytes of an answer", self.result_bytes, RESULT_LOG_MIN, RESULT_LOG_MAX)?;
+        let bytes = RESULTS << log;
+        let node = self.domain.device().card().backend().identity().numa_node;
+        let memory = Arc::new(DmaMemory::allocate(2 * bytes, node)?);
+        let within = usize::try_from(address(&memory) % bytes as u64).expect("less than the places have");
+        let begin = (bytes - within) % bytes;
+        let region = self.domain.region(Access::LOCAL_WRITE).range(begin..begin + bytes).register(memory)?;
+        Ok(Some(Results { region, log }))
     }
 
     /// Memory for the receive queue of its own, if it has one, and the log2 of its entries.

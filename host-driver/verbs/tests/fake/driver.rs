@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Duration};
 use stroma_abi::{
     Qpn,
     desc::{CommandStatus, Cqe, Event, QueuePair, Region, Status},
-    regs::map::events,
+    regs::map::{catalogue, events, kernels},
 };
 use stroma_device::{Backend, BarId, Iova, mock::Fault};
 use stroma_verbs::{
-    Access, AsyncEvent, CompletionChannel, CompletionQueue, Device, DoorbellPage, Error, MemoryRegion,
-    ObjectKind, ProtectionDomain, Verb, WorkCompletion,
+    Access, AsyncEvent, CompletionChannel, CompletionQueue, Device, DoorbellPage, Error, Kernel,
+    KernelCounters, KernelLimits, MemoryRegion, ObjectKind, ProtectionDomain, Verb, WorkCompletion,
 };
 
 use crate::Fake;
@@ -248,4 +248,53 @@ fn opening_and_closing_reset_the_card() {
     drop(device);
     assert_eq!(resets(), 2);
     assert!(Device::builder().vector(32).open(fake.clone()).is_err());
+}
+
+#[test]
+fn the_kernels_are_those_of_the_catalogue_and_no_more() {
+    let fake = Fake::eager();
+    let device = open(&fake);
+    assert_eq!(device.kernels().unwrap(), []);
+    let poke = |reg: &stroma_abi::regs::Reg, index, value| {
+        fake.mock().poke32(BarId::Bar0, catalogue::BLOCK.offset + reg.element(index), value);
+    };
+    let slots = |count| poke(&catalogue::SLOTS, 0, count);
+    slots(2);
+    poke(&catalogue::KERNEL, 0, 0x0003_0102);
+    poke(&catalogue::KERNEL, 1, 0xffff_fffe);
+    fake.mock().poke32(BarId::Bar0, catalogue::BLOCK.offset + catalogue::KERNEL.element(0) + 4, 0x8765_4321);
+    let expected = [
+        Kernel { operation: 0x0102, version: 3, parameter_layout: 0x8765_4321 },
+        Kernel { operation: 0xfffe, version: 0xffff, parameter_layout: 0 },
+    ];
+    assert_eq!(device.kernels().unwrap(), expected);
+    slots(16);
+    assert_eq!(device.kernels().unwrap().len(), 16);
+    slots(17);
+    let refused = device.kernels().unwrap_err();
+    assert_eq!(refused.to_string(), "the catalogue tells of 17 kernels, and has room for 16");
+}
+
+#[test]
+fn counters_are_read_by_slot_and_limits_are_stored() {
+    let fake = Fake::eager();
+    let device = open(&fake);
+    fake.mock().poke32(BarId::Bar0, catalogue::BLOCK.address(&catalogue::SLOTS), 3);
+    for (value, counter) in
+        (1..).zip([&kernels::INVOKED, &kernels::SUCCEEDED, &kernels::FAILED, &kernels::STOPPED])
+    {
+        fake.mock().poke32(BarId::Bar0, kernels::BLOCK.offset + counter.element(2), value);
+        fake.mock().poke32(BarId::Bar0, kernels::BLOCK.offset + counter.element(2) + 4, 16 * value);
+    }
+    let long = |value: u64| value | ((16 * value) << 32);
+    let expected = KernelCounters { invoked: long(1), succeeded: long(2), failed: long(3), stopped: long(4) };
+    assert_eq!(device.kernel_counters(2).unwrap(), expected);
+    assert_eq!(device.kernel_counters(1).unwrap(), KernelCounters::default());
+    let refused = device.kernel_counters(3).unwrap_err();
+    assert_eq!(refused.to_string(), "the card has 3 kernels, and none in slot 3");
+
+    assert_eq!(device.kernel_limits().unwrap(), KernelLimits::default());
+    let limits = KernelLimits { limit: 7, patience: u32::MAX };
+    device.set_kernel_limits(limits).unwrap();
+    assert_eq!(device.kernel_limits().unwrap(), limits);
 }

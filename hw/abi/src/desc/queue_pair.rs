@@ -47,10 +47,11 @@ layout! {
     SOURCE_ADDRESS   source_address:   u8   =  86, 4,  4, "which of the port's addresses packets leave from; `ADDRESS`";
     HAS_VLAN         has_vlan:         bool =  87, 0,  1, "packets carry `vlan`; `ADDRESS`";
     PACE             pace:             u32  =  88, 0, 24, "cycles a KiB of requests takes at least, in 1/256; 0: no limit; `PACE`";
-    RESULT_BASE      result_base:      u64  =  96, 0, 64, "DMA address of the area for RPC results; `RESULT_AREA`";
-    RESULT_LOG       result_log:       u8   = 104, 0,  5, "log2 of the bytes of one result; `RESULT_AREA`";
+    RESULT_BASE      result_base:      u64  =  96, 0, 64, "virtual address of the 16 places for RPC results, a multiple of the bytes of all; `RESULT_AREA`";
+    RESULT_LOG       result_log:       u8   = 104, 0,  5, "log2 of the bytes of one place, 12 to 16; 0: there are none; `RESULT_AREA`";
     NOTIFY           notify:           bool = 105, 0,  1, "on the way to Drained: an event tells when nothing is unacknowledged any more; `STATE`";
     DRAINING         draining:         bool = 105, 7,  1, "shown by query: it is on its way to Drained, and something is unacknowledged; `STATE`";
+    RESULT_KEY       result_key:       u32  = 108, 0, 32, "`L_Key` of the places; `RESULT_AREA`";
 }
 
 const _: () = assert!(QueuePair::LEN == BODY_LEN);
@@ -106,7 +107,7 @@ pub mod attribute {
         13 P_KEY "`p_key`.";
         14 ADDRESS "`peer_mac`, `peer_ip`, `source_port`, `hop_limit`, `traffic_class`, `flow_label`, VLAN and source address.";
         15 PACE "`pace`.";
-        16 RESULT_AREA "`result_base` and `result_log`.";
+        16 RESULT_AREA "`result_base`, `result_log` and `result_key`.";
     }
 }
 

@@ -33,7 +33,7 @@ layout! {
     RX_ATOMIC_REQUESTS   rx_atomic_requests:   u32  = 52, 0, 32, "atomics carried out; repetitions do not count";
     DUPLICATE_REQUEST    duplicate_request:    u32  = 56, 0, 32, "request packets that had come before";
     OUT_OF_SEQUENCE      out_of_sequence:      u32  = 60, 0, 32, "request packets from behind a gap, thrown away";
-    OUT_OF_BUFFER        out_of_buffer:        u32  = 64, 0, 32, "requests without a receive, answered with an RNR NAK";
+    OUT_OF_BUFFER        out_of_buffer:        u32  = 64, 0, 32, "requests without a receive, or without room at their kernel, answered with an RNR NAK";
 }
 
 /// Counters of packets that leave, the first of them at [`Statistics::SENT_PKTS`].

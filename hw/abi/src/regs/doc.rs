@@ -15,7 +15,14 @@ use crate::{
         Status, UdTarget, Verb, WindowBind, WorkOp, WqeHead,
         queue_pair::{TRANSITIONS, attribute},
     },
-    kernel::traversal::{Traversal, TraversalStatus},
+    kernel::{
+        consistency::{self, Consistency, ConsistencyStatus},
+        get::{self, BucketEntry, BucketLink, Get, GetStatus, ObjectHead},
+        hyperloglog::{self, HyperLogLog, HyperLogLogStatus},
+        prism::{self, PrismStatus},
+        shuffle::{self, Buffer, Shuffle, ShuffleStatus},
+        traversal::{self, Traversal, TraversalStatus},
+    },
     wire::{Class, RpcStatus, RpcTarget},
 };
 
@@ -73,6 +80,68 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
         SlotCommand::TABLE,
     ),
     (
+        "Consistency",
+        "Parameters of the kernel `consistency`, RPC op-code 3.",
+        Consistency::LEN,
+        Consistency::TABLE,
+    ),
+    (
+        "Get",
+        "Parameters of the kernel `get`, RPC op-code 2. All of its table is little-endian.",
+        Get::LEN,
+        Get::TABLE,
+    ),
+    (
+        "Get: entry of a bucket",
+        "A bucket is 64 bytes: three of these and a link.",
+        BucketEntry::LEN,
+        BucketEntry::TABLE,
+    ),
+    ("Get: link of a bucket", "Its last bytes.", BucketLink::LEN, BucketLink::TABLE),
+    (
+        "Get: head of an object",
+        "The key follows, filled up with zeros to a multiple of 8 bytes, then the value.",
+        ObjectHead::LEN,
+        ObjectHead::TABLE,
+    ),
+    (
+        "Shuffle",
+        "Parameters of the kernel `shuffle`, RPC op-code 4. Tuples are little-endian.",
+        Shuffle::LEN,
+        Shuffle::TABLE,
+    ),
+    (
+        "Shuffle buffer",
+        "An entry of the table that `shuffle` reads and writes back.",
+        Buffer::LEN,
+        Buffer::TABLE,
+    ),
+    (
+        "HyperLogLog",
+        "Parameters of the kernel `hyperloglog`, RPC op-code 5.",
+        HyperLogLog::LEN,
+        HyperLogLog::TABLE,
+    ),
+    (
+        "Prism chain",
+        "Parameters of the kernel `prism`, RPC op-code 6. All of it is little-endian.",
+        prism::Chain::LEN,
+        prism::Chain::TABLE,
+    ),
+    (
+        "Prism operation",
+        "One for each of the chain, at the beginning of the payload.",
+        prism::Operation::LEN,
+        prism::Operation::TABLE,
+    ),
+    ("Prism report", "Four of them begin the answer.", prism::Report::LEN, prism::Report::TABLE),
+    (
+        "Prism free list",
+        "Buffers of one size, by a ring of their addresses. Counters wrap at 2^64.",
+        prism::FreeList::LEN,
+        prism::FreeList::TABLE,
+    ),
+    (
         "Traversal",
         "Parameters of the kernel `traversal`, RPC op-code 1. Words and pointers are little-endian.",
         Traversal::LEN,
@@ -102,6 +171,26 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
     ("Reply", "Head of a mailbox reply.", Reply::LEN, Reply::TABLE),
 ];
 
+const PARAMETERS: &str = "\
+### Layouts of parameters
+
+What `parameter_layout` of the catalogue reads for a kernel whose parameters have the layout told here. It is the CRC-32 of Ethernet over the
+structure's length in bytes, then for each field its name, a byte of zero, its first bit from the start of the structure, and its width
+in bits; numbers are little-endian and have 16 bits. Meanings do not count: where they change, the kernel's version grows.
+
+| op-code | kernel | `parameter_layout` |
+|---|---|---|";
+
+/// Kernels by op-code: their name, and the layout of their parameters.
+const KERNELS: &[(u16, &str, u32)] = &[
+    (traversal::OPERATION, "traversal", Traversal::LAYOUT),
+    (get::OPERATION, "get", Get::LAYOUT),
+    (consistency::OPERATION, "consistency", Consistency::LAYOUT),
+    (shuffle::OPERATION, "shuffle", Shuffle::LAYOUT),
+    (hyperloglog::OPERATION, "hyperloglog", HyperLogLog::LAYOUT),
+    (prism::OPERATION, "prism", prism::Chain::LAYOUT),
+];
+
 /// The whole document.
 #[must_use]
 pub fn render() -> String {
@@ -128,58 +217,58 @@ pub fn render() -> String {
         let bits = span(field.low_bit(RpcTarget::LEN), field.width);
         page.line(&format_args!("| {bits} | `{name}` | {prose} |"));
     }
+    page.line(&format_args!("\n{PARAMETERS}"));
+    for (operation, name, layout) in KERNELS {
+        page.line(&format_args!("| {operation} | `{name}` | {layout:#010x} |"));
+    }
 
     page.line(&"\n## Codes\n\n### Work operations\n");
     page.codes(WorkOp::ALL.iter().map(|(op, name, prose)| (*op as usize, *name, *prose)));
-    page.line(&"\n### Completion status\n");
-    page.codes(
-        Status::ALL.iter().map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
-    );
-    page.line(&"\n### Events\n");
-    page.codes(
-        Event::ALL.iter().map(|(event, prose)| (*event as usize, alloc::format!("{event:?}"), *prose)),
-    );
-    page.line(&"\n### Mailbox verbs\n");
-    page.codes(Verb::ALL.iter().map(|(verb, prose)| (*verb as usize, alloc::format!("{verb:?}"), *prose)));
-    page.line(&"\n### Mailbox objects\n");
-    page.codes(
-        ObjectKind::ALL.iter().map(|(kind, prose)| (*kind as usize, alloc::format!("{kind:?}"), *prose)),
-    );
-    page.line(&"\n### Mailbox status\n");
-    page.codes(
-        CommandStatus::ALL
-            .iter()
-            .map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
-    );
-    page.line(&"\n### Queue pair states\n");
-    page.codes(
-        QueuePairState::ALL
-            .iter()
-            .map(|(state, prose)| (*state as usize, alloc::format!("{state:?}"), *prose)),
-    );
-    page.line(&"\n### Queue pair kinds\n");
-    page.codes(
-        QueuePairKind::ALL.iter().map(|(kind, prose)| (*kind as usize, alloc::format!("{kind:?}"), *prose)),
-    );
+    page.named("Completion status", Status::ALL, |status| status as usize);
+    page.named("Events", Event::ALL, |event| event as usize);
+    page.named("Mailbox verbs", Verb::ALL, |verb| verb as usize);
+    page.named("Mailbox objects", ObjectKind::ALL, |kind| kind as usize);
+    page.named("Mailbox status", CommandStatus::ALL, |status| status as usize);
+    page.named("Queue pair states", QueuePairState::ALL, |state| state as usize);
+    page.named("Queue pair kinds", QueuePairKind::ALL, |kind| kind as usize);
     page.line(&"\n### Queue pair attributes, by bit of the mask\n");
     page.codes(attribute::ALL.iter().map(|(bit, name, prose)| (*bit as usize, *name, *prose)));
     page.transitions();
-    page.line(&"\n### RPC status\n");
-    page.codes(
-        RpcStatus::ALL.iter().map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
-    );
-    page.line(&"\n### Traversal status, beside those of RPC\n");
-    page.codes(
-        TraversalStatus::ALL
-            .iter()
-            .map(|(status, prose)| (*status as usize, alloc::format!("{status:?}"), *prose)),
-    );
+    page.kernels();
     page.0
 }
 
 struct Page(String);
 
 impl Page {
+    /// What calls end with.
+    fn kernels(&mut self) {
+        self.named("RPC status", RpcStatus::ALL, |status| status as usize);
+        self.named("Consistency status, beside those of RPC", ConsistencyStatus::ALL, |status| {
+            status as usize
+        });
+        self.named("Get status, beside those of RPC", GetStatus::ALL, |status| status as usize);
+        self.named("Shuffle status, beside those of RPC", ShuffleStatus::ALL, |status| status as usize);
+        self.named("HyperLogLog status, beside those of RPC", HyperLogLogStatus::ALL, |status| {
+            status as usize
+        });
+        self.named("Prism status, beside those of RPC", PrismStatus::ALL, |status| status as usize);
+        self.named("Prism outcomes", prism::Outcome::ALL, |outcome| outcome as usize);
+        self.named("Prism stages", prism::Stage::ALL, |stage| stage as usize);
+        self.named("Traversal status, beside those of RPC", TraversalStatus::ALL, |status| status as usize);
+    }
+
+    /// A section with a set of codes.
+    fn named<T: Copy + core::fmt::Debug>(
+        &mut self,
+        title: &str,
+        all: &[(T, &'static str)],
+        code: impl Fn(T) -> usize,
+    ) {
+        self.line(&format_args!("\n### {title}\n"));
+        self.codes(all.iter().map(|(one, prose)| (code(*one), alloc::format!("{one:?}"), *prose)));
+    }
+
     fn line(&mut self, text: &dyn core::fmt::Display) {
         writeln!(self.0, "{text}").expect("a String takes all that is written");
     }

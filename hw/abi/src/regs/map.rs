@@ -18,6 +18,10 @@ pub const MAGIC: u32 = u32::from_le_bytes(*b"STRM");
 pub const ABI_VERSION: u32 = 0x0000_0001;
 /// Kernels the catalogue has room for.
 pub const CATALOGUE_MAX: usize = 16;
+/// Cycles after which an invocation of a kernel ends, unless the driver says otherwise.
+pub const KERNEL_LIMIT: u32 = 1 << 24;
+/// Cycles between two packets of a request after which it is given up, unless the driver says otherwise.
+pub const KERNEL_PATIENCE: u32 = 1 << 26;
 /// Interrupt vectors.
 pub const VECTORS: usize = 32;
 /// Addresses of the network port.
@@ -49,6 +53,7 @@ pub const BAR0: Bar = Bar {
         moderation::BLOCK,
         mailbox::BLOCK,
         port::BLOCK,
+        kernels::BLOCK,
     ],
     prose: "Control and state of the whole card, for the driver alone. The blocks form a chain: a driver begins at \
             offset 0, takes the blocks whose type and major version it knows, and skips the others. Accesses are of 32 \
@@ -185,8 +190,9 @@ block! {
     KERNEL = Reg::long("kernel", 0x10, ReadOnly,
         "The kernel in slot n.").varies().times(CATALOGUE_MAX, 8).with(&[
         part("operation", 0, 16, "RPC op-code it answers"),
-        part("version", 16, 16, "version of the kernel"),
-        part("parameter_layout", 32, 32, "identifies the layout of its parameter block"),
+        part("version", 16, 16, "grows with each change of the kernel that a caller can notice"),
+        part("parameter_layout", 32, 32,
+            "identifies the layout of its parameter block: CRC-32 of that table, as the section on descriptors says"),
     ]);
 }
 
@@ -237,7 +243,7 @@ block! {
 block! {
     /// Who the network port is. Queue pairs name one of the addresses; one that changes under them changes with the next
     /// packet.
-    port at 0x0c00, 0x200, kind 0x09 version 0x0001_0000 next 0;
+    port at 0x0c00, 0x200, kind 0x09 version 0x0001_0000 next kernels::BLOCK.offset;
     MAC = Reg::long("mac", 0x10, ReadWrite, "MAC address.").with(&[
         part("address", 0, 48, "first byte lowest"),
     ]);
@@ -251,6 +257,26 @@ block! {
         "The first eight bytes of address n, first byte lowest: IPv6, or IPv4 as `::ffff:a.b.c.d`.").times(PORT_ADDRESSES, 16);
     ADDRESS_HIGH = Reg::long("address_high", 0x108, ReadWrite,
         "The other eight.").times(PORT_ADDRESSES, 16);
+}
+
+block! {
+    /// How long kernels may run, and how often they did. Slots are those of the catalogue; counters wrap, and tell what was at most
+    /// 32 cycles ago. `control.reset` puts all of them back.
+    kernels at 0x0e00, 0x280, kind 0x0a version 0x0001_0000 next 0;
+    LIMIT = Reg::word("limit", 0x10, ReadWrite,
+        "Core clock cycles that an invocation may take from when it is the oldest of its slot, 0: any number. Then the kernel is reset, and \
+         the invocation is answered with `Limit`. A change counts at once, for what is under way, too.").resets_to(KERNEL_LIMIT as u64);
+    PATIENCE = Reg::word("patience", 0x14, ReadWrite,
+        "Core clock cycles that may pass between two packets of a request, 0: any number. Then the request is given up, and \
+         answered with `Aborted` if its last packet comes after all.").resets_to(KERNEL_PATIENCE as u64);
+    INVOKED = Reg::long("invoked", 0x80, ReadOnly,
+        "Commands that the kernel in slot n was given.").times(CATALOGUE_MAX, 8);
+    SUCCEEDED = Reg::long("succeeded", 0x100, ReadOnly, "Answers of slot n with status `Ok`.").times(CATALOGUE_MAX, 8);
+    FAILED = Reg::long("failed", 0x180, ReadOnly,
+        "Answers of slot n with another status, those of what was ended by `limit` or `patience` among them.").times(CATALOGUE_MAX, 8);
+    STOPPED = Reg::long("stopped", 0x200, ReadOnly,
+        "How often something of slot n was ended from outside: an invocation at `limit`, a request that was still coming by `patience` or because \
+         its queue pair stopped.").times(CATALOGUE_MAX, 8);
 }
 
 block! {

@@ -25,6 +25,7 @@ pub mod opcode;
 pub mod print;
 pub mod reth;
 pub mod rpc;
+pub mod service;
 pub mod udp;
 
 pub use aeth::{Aeth, NakCode, Syndrome};
@@ -44,4 +45,5 @@ pub use ipv6::Ipv6;
 pub use opcode::{Opcode, Position, Role, Transport};
 pub use reth::Reth;
 pub use rpc::{RpcEth, RpcStatus, RpcTarget};
+pub use service::{ServiceAnswer, ServiceRequest};
 pub use udp::Udp;

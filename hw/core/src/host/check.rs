@@ -18,6 +18,7 @@ use intake::{Intake, Kind, Look};
 use ranges::Ranges;
 use settle::{Settle, Verdict};
 
+use super::parse::operations::RESPONSE_MAX;
 use super::work::Work;
 use crate::prim::fifo::Fifo;
 use crate::prim::ram::LutRam;
@@ -36,6 +37,8 @@ pub const WORKS_LOG: usize = 4;
 pub const UNANSWERED_LOG: usize = 4;
 /// Longest payload.
 pub const LENGTH_MAX: u64 = 1 << 31;
+/// Longest payload of an RPC: with its answer it takes no more PSNs than another of [`LENGTH_MAX`], whatever the path MTU.
+pub const CALL_MAX: u64 = LENGTH_MAX - RESPONSE_MAX as u64;
 
 const _: () = assert!(1 << HELD_LOG == 2 * UNITS_MAX, "one WQE is checked while the next arrives");
 
@@ -50,11 +53,12 @@ block! {
     /// ```
     ///
     /// A WQE with units and bytes is looked at: of GATHER and SCATTER the one place, then of all each entry of the list that
-    /// has bytes; of an atomic that is where its result goes. What requests name at the peer is the peer's to check, so inline
+    /// has bytes; of an atomic that is where its result goes. Of an RPC first the place of its result is, as many bytes as its
+    /// answer may have, with or without a payload. What requests name at the peer is the peer's to check, so inline
     /// data take no question there. Memory that a key stands for is one piece, so a range lies in it if its first byte and its
-    /// last one do. What is written, by GATHER, SCATTER, READ or an atomic, needs the right to be written. Defects are told in
+    /// last one do. What is written, by GATHER, SCATTER, READ, an atomic or the answer of an RPC, needs the right to be written. Defects are told in
     /// this order: entries whose bytes do not add up to the length ([`Defect::Sum`](super::parse::Defect)), a length beyond
-    /// [`LENGTH_MAX`], the first range that is refused. A range that goes on behind address `2^64` is refused as out of
+    /// [`LENGTH_MAX`] or [`CALL_MAX`], the first range that is refused. A range that goes on behind address `2^64` is refused as out of
     /// bounds, without asking. Everything else passes as it is, and does not wait but for those before it.
     ///
     /// - **Ports** `work`, `work_units`: from [`Parse`](super::parse::Parse); `checked`, `units`: the same, in the same order,

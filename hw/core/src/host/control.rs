@@ -4,6 +4,7 @@ pub mod counter;
 pub mod event_queue;
 pub mod facts;
 pub mod fixed;
+pub mod kernels;
 pub mod live;
 pub mod loads;
 pub mod mailbox;
@@ -14,6 +15,7 @@ pub mod port;
 #[cfg(test)]
 mod rig;
 pub mod stores;
+pub mod tally;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +24,7 @@ use rust_hdl::prelude::*;
 use event_queue::EventQueue;
 use facts::Facts;
 use fixed::Fixed;
+use kernels::{KernelTable, SLOTS};
 use live::{CLASSES, COUNTS, Live};
 use loads::Loads;
 use mailbox::{Mailbox, OWNERS};
@@ -43,6 +46,7 @@ block! {
     ///              Fixed ─┐  ├─ EventQueue ─ event_*, consumer
     ///   ar, r ─ Loads ◀───┴──├─ VectorTable ─ vector_moderation
     ///                        ├─ PortTable ─ mac, address
+    ///                        ├─ KernelTable ─ kernel_*
     ///                        └─ Mailbox ─ command, reply
     /// ```
     ///
@@ -52,14 +56,14 @@ block! {
     ///   stores to BAR2. `time`, `ready`, `link`, `class_counts`, `counts` (in the order of the block `counters`), `producer`:
     ///   shown. `restart`: one cycle for each store of 1 to `control.reset`; `clear`: the card begins anew. `event_*`, `consumer`, `consumer_stored`,
     ///   `overflows`: as in [`EventQueue`]. `vector_index`, `vector_moderation`: a vector, and its row in the same cycle.
-    ///   `mac`, `raw_queue_pair`, `raw_enable`, `address_index`, `address`: as in [`PortTable`].
+    ///   `mac`, `raw_queue_pair`, `raw_enable`, `address_index`, `address`: as in [`PortTable`]. `kernel_*`: as in [`KernelTable`].
     ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs, regions, SRQs and statistics. `runs`: a command is under way. `busy`: an access or a command is under
     ///   way, or a store to a page is not taken.
     /// - **Latency** `r` 3 cycles behind `ar`; `b` 2 cycles behind the later of `aw` and `w`, and `restart` and all registers
     ///   with it; 1 cycle for a store to BAR2 whose `aw` and `w` come together, and `store` with it. **Rate** a store every 2 cycles and, independently, a read every 4.
     /// - **Backpressure** only `b`, `r` and a full `store` hold the bus up; reads never wait for stores.
     /// - **Reset** drops everything; the bus has to be reset with it. `clear` does not touch the bus: it clears event queue,
-    ///   moderation and mailbox, and the owners of tables have to be reset with it.
+    ///   moderation, port and mailbox, puts back limits and counters of kernels, and the owners of tables have to be reset with it.
     /// - **Limits** what is no register reads as zero, and stores there change nothing.
     pub struct Control {
         pub clock: Signal<In, Clock>,
@@ -92,6 +96,13 @@ block! {
         pub raw_enable: Signal<Out, Bit>,
         pub address_index: [Signal<In, Bits<ADDRESS_BITS>>; READERS],
         pub address: [Signal<Out, Bits<128>>; READERS],
+        pub kernel_limit: Signal<Out, Bits<32>>,
+        pub kernel_patience: Signal<Out, Bits<32>>,
+        pub kernel_invoked: Signal<In, Bits<SLOTS>>,
+        pub kernel_succeeded: Signal<In, Bits<SLOTS>>,
+        pub kernel_failed: Signal<In, Bits<SLOTS>>,
+        pub kernel_expired: Signal<In, Bits<SLOTS>>,
+        pub kernel_aborted: Signal<In, Bits<SLOTS>>,
         pub command: [StreamSource<ObjectCommand>; OWNERS],
         pub reply: [StreamSink<ObjectReply>; OWNERS],
         pub runs: Signal<Out, Bit>,
@@ -103,6 +114,7 @@ block! {
         events: EventQueue,
         vectors: VectorTable,
         port: PortTable,
+        kernels: KernelTable,
         mailbox: Mailbox,
         clears: Signal<Local, Bit>,
     }
@@ -119,7 +131,7 @@ impl Control {
 impl Logic for Control {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, stores, loads, fixed, live, events, vectors, port, mailbox);
+        clock!(self, clock, stores, loads, fixed, live, events, vectors, port, kernels, mailbox);
         self.clears.next = self.reset.val() | self.clear.val();
         self.stores.reset.next = self.reset.val();
         self.loads.reset.next = self.reset.val();
@@ -127,6 +139,7 @@ impl Logic for Control {
         self.events.reset.next = self.clears.val();
         self.vectors.reset.next = self.clears.val();
         self.port.reset.next = self.clears.val();
+        self.kernels.reset.next = self.clears.val();
         self.mailbox.reset.next = self.clears.val();
 
         StreamSink::<LiteAddress>::link(&mut self.aw, &mut self.stores.aw);
@@ -137,6 +150,7 @@ impl Logic for Control {
         self.events.store.next = self.stores.register.val();
         self.vectors.store.next = self.stores.register.val();
         self.port.store.next = self.stores.register.val();
+        self.kernels.store.next = self.stores.register.val();
         self.mailbox.store.next = self.stores.register.val();
 
         StreamSink::<LiteAddress>::link(&mut self.ar, &mut self.loads.ar);
@@ -147,12 +161,14 @@ impl Logic for Control {
         self.events.place.next = self.loads.place.val();
         self.vectors.place.next = self.loads.place.val();
         self.port.place.next = self.loads.place.val();
+        self.kernels.place.next = self.loads.place.val();
         self.mailbox.place.next = self.loads.place.val();
         self.loads.word.next = self.fixed.word.val()
             | self.live.word.val()
             | self.events.word.val()
             | self.vectors.word.val()
             | self.port.word.val()
+            | self.kernels.word.val()
             | self.mailbox.word.val();
 
         self.live.time.next = self.time.val();
@@ -184,6 +200,14 @@ impl Logic for Control {
             self.port.index[i].next = self.address_index[i].val();
             self.address[i].next = self.port.address[i].val();
         }
+
+        self.kernel_limit.next = self.kernels.limit.val();
+        self.kernel_patience.next = self.kernels.patience.val();
+        self.kernels.invoked.next = self.kernel_invoked.val();
+        self.kernels.succeeded.next = self.kernel_succeeded.val();
+        self.kernels.failed.next = self.kernel_failed.val();
+        self.kernels.expired.next = self.kernel_expired.val();
+        self.kernels.aborted.next = self.kernel_aborted.val();
 
         self.mailbox.ready.next = self.ready.val();
         for i in 0..OWNERS {

@@ -45,8 +45,8 @@ pub enum Defect {
     Flags = 4,
     /// Its inline data do not fit its units.
     InlineLength = 5,
-    /// Its scatter/gather entries do not fit its units; or it is an atomic that has not one entry and eight bytes, or work
-    /// on a key that has either.
+    /// Its scatter/gather entries do not fit its units; or it is an atomic that has not one entry and eight bytes, an RPC with
+    /// parameters alone that has not one entry, or work on a key that has entries or bytes.
     SgeCount = 6,
     /// It could not be read. Status `General`.
     Fetch = 7,
@@ -54,6 +54,12 @@ pub enum Defect {
     Sum = 8,
     /// It is no Ethernet frame: shorter than a header, or longer than 4096 bytes. Status `LocalLength`.
     FrameLength = 9,
+    /// It is an RPC that has more parameters than 64 bytes or than its payload; or with parameters alone, other bytes than these,
+    /// or more than fit its units. Status `LocalQueuePair`.
+    Parameters = 10,
+    /// It is an RPC that may be answered with more than 65,536 bytes, or with more than its result entry has. Status
+    /// `LocalLength`.
+    Response = 11,
 }
 
 block! {
@@ -77,14 +83,16 @@ block! {
     /// immediate data or without, SEND also with a key to invalidate. GATHER, SEND and WRITE of all kinds may have their
     /// data inline. An atomic has eight bytes and one entry, behind its operands. Raw queue pairs know SEND alone, of 14 to
     /// 4096 bytes: an Ethernet header, and what fits a packet. `BIND_MW` and `LOCAL_INV` are for reliable queue pairs, too, and
-    /// have neither bytes nor entries.
+    /// have neither bytes nor entries. So are RPCs: behind the head they name the place of the result, which has room for the
+    /// longest answer that they allow; RPC has its parameters behind that and one entry, which is that place, `RPC_WRITE` the
+    /// entries of its payload.
     ///
     /// - **Ports** `job`: jobs; `fetched`: the units of those that are fetched, in their order, those of one job in one or
     ///   more read commands; `pushed`: the units of those that are pushed; `work`, `units`: for each WQE its work, and for
     ///   all but NOP and `LOCAL_INV` without a status their units; when other works wait, units may be offered before their
     ///   work is; `busy`: something is inside.
-    /// - **Work** has `index` from the WQE's place. NOP has length 0 and no entries, inline data have no entries. With a
-    ///   status the other fields are as the WQE says, and zero if it could not be read. With `ends`, `index` is the one behind
+    /// - **Work** has `index` from the WQE's place. NOP has length 0 and no entries, inline data have no entries, and so has
+    ///   RPC, whose parameters are inline. With a status the other fields are as the WQE says, and zero if it could not be read. With `ends`, `index` is the one behind
     ///   the last WQE that gave a work, and `length` the bytes of all works without a status, or all ones when there are
     ///   more; other fields that WQEs have are zero.
     /// - **Latency** 2 cycles from the last unit of a job that is fetched, and from the first of one that is pushed, to its

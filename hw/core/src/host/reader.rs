@@ -20,26 +20,26 @@ use crate::prim::pulses::Pulses;
 use crate::state::walker::{Line, LineRequest};
 use crate::stream::{StreamSink, StreamSource};
 
-/// Clients of the engine: fetches, payload of copies, lines, payload of packets, lists, words.
-const CLIENTS: usize = 6;
+/// Clients of the engine: fetches, payload of copies, lines, payload of packets, lists, words, what kernels read.
+const CLIENTS: usize = 7;
 /// Bytes of a line.
 const LINE_BYTES: usize = 64;
 /// Where the commands of each begin: units and lines on their multiples, words too, payload anywhere.
-const STEPS: [usize; CLIENTS] = [UNIT, 1, LINE_BYTES, 1, UNIT, 8];
+const STEPS: [usize; CLIENTS] = [UNIT, 1, LINE_BYTES, 1, UNIT, 8, 1];
 
 block! {
-    /// Reads for six clients, each at its own pace.
+    /// Reads for seven clients, each at its own pace.
     ///
     /// ```text
     ///   fetch, payload, line_request ─ DmaRead ─┬─ Gather ─ units
-    ///   packet, list, word ───────┘             ├────────── payload_data, packet_data, word_data
+    ///   packet, list, word, kernel ─┘           ├────────── payload_data, packet_data, word_data, kernel_data
     ///                                           ├─ Gather ─ line
     ///                                           └─ Gather ─ list_units
     /// ```
     ///
     /// - **Ports** `fetch`, `list`: commands for whole units, answered on `units` and `list_units`, the last of a command marked and
-    ///   saying whether it failed; `payload`, `packet`, `word`: commands for any bytes, answered on `payload_data`, `packet_data` and
-    ///   `word_data`; `line_request`: a line each, answered on
+    ///   saying whether it failed; `payload`, `packet`, `word`, `kernel`: commands for any bytes, answered on `payload_data`, `packet_data`,
+    ///   `word_data` and `kernel_data`; `line_request`: a line each, answered on
     ///   `line` with the same `id`. All answers in the order of their commands. `ar`, `r`: the host. `failed`: a cycle
     ///   high for each command with bytes that could not be read; `busy`: a command is not answered.
     /// - **Latency** 3 cycles from a command to `ar`, 7 from `r` to `payload_data`, 8 to `units` and `line` from the last beat of
@@ -63,6 +63,8 @@ block! {
         pub list_units: StreamSource<Unit>,
         pub word: StreamSink<ReadCommand>,
         pub word_data: StreamSource<ReadData<D>>,
+        pub kernel: StreamSink<ReadCommand>,
+        pub kernel_data: StreamSource<ReadData<D>>,
         pub line_request: StreamSink<LineRequest>,
         pub line: StreamSource<Line>,
         pub ar: StreamSource<ReadAddress>,
@@ -96,6 +98,7 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
         StreamSink::<ReadCommand>::link(&mut self.packet, &mut self.engine.command[3]);
         StreamSink::<ReadCommand>::link(&mut self.list, &mut self.engine.command[4]);
         StreamSink::<ReadCommand>::link(&mut self.word, &mut self.engine.command[5]);
+        StreamSink::<ReadCommand>::link(&mut self.kernel, &mut self.engine.command[6]);
         self.engine.command[2].valid.next = self.line_request.valid.val();
         self.engine.command[2].payload.next.iova = self.line_request.payload.val().addr;
         self.engine.command[2].payload.next.len = self.line_len.val();
@@ -110,6 +113,7 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
         StreamSource::<ReadData<D>>::link(&mut self.packet_data, &mut self.engine.data[3]);
         StreamSource::<ReadData<D>>::join(&mut self.engine.data[4], &mut self.listed.sink);
         StreamSource::<ReadData<D>>::link(&mut self.word_data, &mut self.engine.data[5]);
+        StreamSource::<ReadData<D>>::link(&mut self.kernel_data, &mut self.engine.data[6]);
         self.units.valid.next = self.fetched.source.valid.val();
         self.units.payload.next.data = self.fetched.source.payload.val().data;
         self.units.payload.next.last = self.fetched.source.payload.val().last;
@@ -133,6 +137,7 @@ impl<const D: usize, const LOG: usize> Logic for HostReader<D, LOG> {
         self.takes.next = self.takes.val().replace_bit(3, self.packet_data.ready.val());
         self.takes.next = self.takes.val().replace_bit(4, self.listed.sink.ready.val());
         self.takes.next = self.takes.val().replace_bit(5, self.word_data.ready.val());
+        self.takes.next = self.takes.val().replace_bit(6, self.kernel_data.ready.val());
         self.failures.next = 0.into();
         for i in 0..CLIENTS {
             self.beat.next = self.engine.data[i].payload.val();

@@ -22,18 +22,22 @@ use super::work_path::WorkPath;
 use super::writer::HostWriter;
 use super::writes::Writes;
 use crate::constant::number;
+use crate::fabric::dma::readers;
+use crate::fabric::join::Fabric;
+use crate::fabric::records::{Call, News};
 use crate::head::Head;
 use crate::prim::all::All;
 use crate::prim::arbiter::Arbiter;
 use crate::prim::block_fifo::BlockFifo;
 use crate::prim::fork::Fork;
+use crate::slot::{SlotCommand, SlotData, SlotDone, SlotRead, SlotResponse, SlotWrite};
 use crate::state::access::XlatRequest;
 use crate::state::command::{KeyWork, ObjectCommand, ObjectReply};
 use crate::state::tables::Tables;
 use crate::state::walker::{Line, LineRequest};
 use crate::stream::{Beat, StreamSink, StreamSource};
 use crate::transport::fetch;
-use crate::transport::records::{Progress, ReceiveDoorbell};
+use crate::transport::records::{Progress, ReceiveDoorbell, TxFailure};
 use crate::transport::side::Transport;
 
 /// log2 of the beats that each client of the read engine has buffered.
@@ -42,7 +46,8 @@ pub const READ_LOG: usize = 9;
 pub const SETS: usize = 9;
 
 block! {
-    /// Everything between the host and the front ends of the network. `OUT` is `QPS + 5`, `RING` is `QPS + 4`.
+    /// Everything between the host, the front ends of the network, and `KERNELS` kernels. `OUT` is `QPS + 5`, `RING` is `QPS + 4`; `WRITERS`, `PORT`, `BUFFER` and `STAGE` are
+    /// those of the [`Fabric`].
     ///
     /// ```text
     ///   AXI4-Lite ─ Control ─┬─ commands ─ Tables ─ rows, translations ─┐
@@ -50,14 +55,16 @@ block! {
     ///                                        ├─ HostReader ─ ar, r
     ///                     CQEs, payload ─────┴─ HostWriter ─ aw, w, b
     ///                            events ─ Events ─┘└─ irq
+    ///                       connections ─ Fabric ─ kernels
     /// ```
     ///
     /// - **Ports** `lite_*`: the BARs, AXI4-Lite; `ar`, `r`, `aw`, `w`, `b`: host memory, AXI4; `irq`: vectors to raise.
     ///   `rx_*`, `tx_*`: packets from and to the front ends; `tx_raw`: whole frames; `raw_enable`: those that are not RoCE are wanted; `raw_dropped`: one was lost. `class_counts`, `tx_frame`: what the front ends count; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
     ///   a simulation did not evaluate; `quiet`: it may, as long as nobody outside does anything, until `wake`.
+    ///   `clears`: everything inside is being forgotten, and kernels have to, too. `kernel_*`: the slots, as [`slot`](crate::slot) says.
     /// - **Reset** drops everything; the host's side of both buses has to be reset with it. A store to `control.reset` drops
     ///   everything but the buses, after what they carry has ended.
-    pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize> {
+    pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize, const KERNELS: usize, const WRITERS: usize, const PORT: usize, const BUFFER: usize, const STAGE: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub lite_aw: StreamSink<LiteAddress>,
@@ -82,6 +89,17 @@ block! {
         pub tx_frame: Signal<In, Bit>,
         pub link: Signal<In, Bit>,
         pub stirs: Signal<In, Bit>,
+        pub clears: Signal<Out, Bit>,
+        pub kernel_reset: Signal<Out, Bits<KERNELS>>,
+        pub kernel_command: [StreamSource<SlotCommand>; KERNELS] = std::array::from_fn(|_| StreamSource::default()),
+        pub kernel_data_in: [StreamSource<Beat<D>>; KERNELS] = std::array::from_fn(|_| StreamSource::default()),
+        pub kernel_read: [StreamSink<SlotRead>; KERNELS] = std::array::from_fn(|_| StreamSink::default()),
+        pub kernel_read_data: [StreamSource<SlotData<D>>; KERNELS] = std::array::from_fn(|_| StreamSource::default()),
+        pub kernel_write: [StreamSink<SlotWrite>; KERNELS] = std::array::from_fn(|_| StreamSink::default()),
+        pub kernel_write_data: [StreamSink<Beat<D>>; KERNELS] = std::array::from_fn(|_| StreamSink::default()),
+        pub kernel_write_done: [StreamSource<SlotDone>; KERNELS] = std::array::from_fn(|_| StreamSource::default()),
+        pub kernel_data_out: [StreamSink<Beat<D>>; KERNELS] = std::array::from_fn(|_| StreamSink::default()),
+        pub kernel_response: [StreamSink<SlotResponse>; KERNELS] = std::array::from_fn(|_| StreamSink::default()),
         pub skip: Signal<In, Bits<32>>,
         pub time: Signal<Out, Bits<64>>,
         pub wake: Signal<Out, Bits<64>>,
@@ -93,11 +111,16 @@ block! {
         /// Changes that not all have heard of: one of each queue pair that fails, and those of a command.
         changes: BlockFifo<QpChange, OUT>,
         change_fork: Fork<QpChange>,
+        change_fork_kernels: Fork<QpChange>,
         writes: Writes<D>,
+        kernel_writes: Writes<D>,
+        fabric: Fabric<D, KERNELS, WRITERS, QPS, RING, PORT, BUFFER, STAGE>,
         dones: Arbiter<Done, 3>,
         behind_event: Behind<EventRecord>,
         behind_emptied: Behind<Bits<24>>,
-        asks: Arbiter<XlatRequest, 2>,
+        asks: Arbiter<XlatRequest, 4>,
+        /// Packets and kernels.
+        passed: All<2>,
         moved: All<2>,
         reader: HostReader<D, READ_LOG>,
         writer: HostWriter<D, K>,
@@ -111,8 +134,11 @@ block! {
         done_moves: Signal<Local, Bit>,
         entry_waits: Signal<Local, Bit>,
         is_for_transport: Signal<Local, Bit>,
+        is_for_fabric: Signal<Local, Bit>,
         /// The first client of the MMU that is the transport's.
         transport_clients: Constant<Bits<3>> = number(fetch::CLIENT),
+        /// The first that is the fabric's.
+        fabric_clients: Constant<Bits<3>> = number(readers::CLIENT),
         is_busy: Signal<Local, Bit>,
     }
 }
@@ -129,16 +155,21 @@ impl<
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
-> HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>
+    const KERNELS: usize,
+    const WRITERS: usize,
+    const PORT: usize,
+    const BUFFER: usize,
+    const STAGE: usize,
+> HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING, KERNELS, WRITERS, PORT, BUFFER, STAGE>
 {
-    /// The host side of a card of which these facts are true.
+    /// The host side of a card of which these facts are true, and whose kernels have these op-codes.
     #[must_use]
-    pub fn new(facts: &Facts) -> Self {
+    pub fn new(facts: &Facts, operations: &[u16; KERNELS]) -> Self {
         Self {
             control: Control::new(facts),
             tables: Tables::new(facts.clock_khz.into()),
             events: Events::new(facts.clock_khz.into()),
-            transport: Transport::new(facts.clock_khz.into()),
+            transport: Transport::new(facts.clock_khz.into(), operations),
             ..Self::default()
         }
     }
@@ -156,7 +187,30 @@ impl<
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
-> Logic for HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING>
+    const KERNELS: usize,
+    const WRITERS: usize,
+    const PORT: usize,
+    const BUFFER: usize,
+    const STAGE: usize,
+> Logic
+    for HostSide<
+        D,
+        K,
+        QPS,
+        CQS,
+        MRS,
+        SRQS,
+        PAGES,
+        WINDOWS,
+        LOG,
+        OUT,
+        RING,
+        KERNELS,
+        WRITERS,
+        PORT,
+        BUFFER,
+        STAGE,
+    >
 {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
@@ -165,6 +219,7 @@ impl<
             self, clock, control, tables, work, transport, reader, writer, events, counts, restart, calm,
             cycles
         );
+        clock!(self, clock, fabric, change_fork_kernels, kernel_writes, passed);
         clock!(self, clock, changes, change_fork, writes, dones, asks, moved, behind_event, behind_emptied);
         self.control.reset.next = self.reset.val();
         self.restart.reset.next = self.reset.val();
@@ -177,6 +232,10 @@ impl<
         self.transport.reset.next = self.hold.val();
         self.changes.reset.next = self.hold.val();
         self.change_fork.reset.next = self.hold.val();
+        self.change_fork_kernels.reset.next = self.hold.val();
+        self.fabric.reset.next = self.hold.val();
+        self.kernel_writes.reset.next = self.hold.val();
+        self.passed.reset.next = self.hold.val();
         self.writes.reset.next = self.hold.val();
         self.dones.reset.next = self.hold.val();
         self.behind_event.reset.next = self.hold.val();
@@ -197,7 +256,8 @@ impl<
         self.control.ready.next = self.restart.open.val()
             & self.tables.ready.val()
             & self.work.ready.val()
-            & self.transport.ready.val();
+            & self.transport.ready.val()
+            & self.fabric.ready.val();
         self.control.clear.next = self.restart.hold.val();
         for i in 0..4 {
             StreamSource::<ObjectCommand>::join(&mut self.control.command[i], &mut self.tables.command[i]);
@@ -221,12 +281,20 @@ impl<
             self.tables.shared_index[i].next = self.transport.shared_index[i].val();
             self.transport.shared[i].next = self.tables.shared[i].val();
         }
+        self.tables.area_enable[0].next = self.transport.area_enable.val();
+        self.tables.area_index[0].next = self.transport.area_index.val();
+        self.transport.area.next = self.tables.area[0].val();
+        self.tables.area_enable[1].next = self.fabric.area_enable.val();
+        self.tables.area_index[1].next = self.fabric.area_index.val();
+        self.fabric.area.next = self.tables.area[1].val();
         StreamSource::<Bits<24>>::join(&mut self.tables.shared_change, &mut self.transport.shared_change);
         StreamSource::<ReceiveDoorbell>::join(&mut self.work.receive, &mut self.transport.doorbell);
         StreamSource::<QpChange>::join(&mut self.tables.change, &mut self.changes.sink);
         StreamSource::<QpChange>::join(&mut self.changes.source, &mut self.change_fork.sink);
         StreamSource::<QpChange>::join(&mut self.change_fork.left, &mut self.work.change);
-        StreamSource::<QpChange>::join(&mut self.change_fork.right, &mut self.transport.change);
+        StreamSource::<QpChange>::join(&mut self.change_fork.right, &mut self.change_fork_kernels.sink);
+        StreamSource::<QpChange>::join(&mut self.change_fork_kernels.left, &mut self.transport.change);
+        StreamSource::<QpChange>::join(&mut self.change_fork_kernels.right, &mut self.fabric.change);
         // A drain that was told before a change must not be taken for one after it.
         self.tables.told.next = !self.changes.level.val().any()
             & !self.transport.emptied_waits.val()
@@ -235,20 +303,31 @@ impl<
         self.work.drain_jobs.next = self.tables.drain_jobs.val();
         self.work.drain_moves.next = self.tables.drain_moves.val();
         self.transport.drain.next = self.work.jobs_drained.val() | self.tables.drain_moves.val();
-        self.tables.jobs_drained.next = self.transport.drained.val();
+        self.fabric.drain.next = self.work.jobs_drained.val() | self.tables.drain_moves.val();
+        self.passed.begins.next = self.work.jobs_drained.val() | self.tables.drain_moves.val();
+        self.passed.ends[0].next = self.transport.drained.val();
+        self.passed.ends[1].next = self.fabric.drained.val();
+        self.tables.jobs_drained.next = self.passed.ended.val();
         self.moved.begins.next = self.tables.drain_moves.val();
         self.moved.ends[0].next = self.work.moves_drained.val();
-        self.moved.ends[1].next = self.transport.drained.val();
+        self.moved.ends[1].next = self.passed.ended.val();
         self.tables.moves_drained.next = self.moved.ended.val();
         StreamSource::<XlatRequest>::join(&mut self.work.xlat, &mut self.asks.sinks[0]);
         StreamSource::<XlatRequest>::join(&mut self.transport.xlat, &mut self.asks.sinks[1]);
+        StreamSource::<XlatRequest>::join(&mut self.fabric.read_xlat, &mut self.asks.sinks[2]);
+        StreamSource::<XlatRequest>::join(&mut self.fabric.write_xlat, &mut self.asks.sinks[3]);
         StreamSource::<XlatRequest>::join(&mut self.asks.source, &mut self.tables.xlat);
+        self.is_for_fabric.next = self.tables.answer.payload.val().client >= self.fabric_clients.val();
         self.is_for_transport.next = self.tables.answer.payload.val().client >= self.transport_clients.val();
         self.work.answer.payload.next = self.tables.answer.payload.val();
         self.work.answer.valid.next = self.tables.answer.valid.val() & !self.is_for_transport.val();
         self.transport.answer.payload.next = self.tables.answer.payload.val();
-        self.transport.answer.valid.next = self.tables.answer.valid.val() & self.is_for_transport.val();
-        self.tables.answer.ready.next = self.work.answer.ready.val() & self.transport.answer.ready.val();
+        self.transport.answer.valid.next =
+            self.tables.answer.valid.val() & self.is_for_transport.val() & !self.is_for_fabric.val();
+        self.fabric.answer.payload.next = self.tables.answer.payload.val();
+        self.fabric.answer.valid.next = self.tables.answer.valid.val() & self.is_for_fabric.val();
+        self.tables.answer.ready.next =
+            self.work.answer.ready.val() & self.transport.answer.ready.val() & self.fabric.answer.ready.val();
         // Works on keys.
         StreamSource::<KeyWork>::join(&mut self.transport.key_work, &mut self.tables.key_work);
         StreamSource::<Bits<3>>::join(&mut self.tables.key_reply, &mut self.transport.key_reply);
@@ -302,8 +381,8 @@ impl<
         self.transport.raw_queue_pair.next = self.control.raw_queue_pair.val();
         self.raw_enable.next = self.control.raw_enable.val();
         self.transport.pause.next = self.restart.pause.val();
-        self.transport.taken.next = self.writes.write.valid.val() & self.writer.write.ready.val();
-        self.transport.taken_write.next = self.writes.write.payload.val();
+        self.transport.taken.next = self.kernel_writes.write.valid.val() & self.writer.write.ready.val();
+        self.transport.taken_write.next = self.kernel_writes.write.payload.val();
         self.transport.issued.next = self.writer.issued.val();
         self.transport.visible.next = self.writer.done.val();
 
@@ -322,12 +401,18 @@ impl<
         StreamSource::<Unit>::join(&mut self.reader.list_units, &mut self.transport.list_units);
         StreamSource::<ReadCommand>::join(&mut self.transport.word, &mut self.reader.word);
         StreamSource::<ReadData<D>>::join(&mut self.reader.word_data, &mut self.transport.word_data);
+        StreamSource::<ReadCommand>::join(&mut self.fabric.read, &mut self.reader.kernel);
+        StreamSource::<ReadData<D>>::join(&mut self.reader.kernel_data, &mut self.fabric.read_data);
         StreamSource::<HostWrite>::join(&mut self.work.write, &mut self.writes.writes[0]);
         StreamSource::<Beat<D>>::join(&mut self.work.write_data, &mut self.writes.data[0]);
         StreamSource::<HostWrite>::join(&mut self.transport.write, &mut self.writes.writes[1]);
         StreamSource::<Beat<D>>::join(&mut self.transport.write_data, &mut self.writes.data[1]);
-        StreamSource::<HostWrite>::join(&mut self.writes.write, &mut self.writer.write);
-        StreamSource::<Beat<D>>::join(&mut self.writes.source, &mut self.writer.data);
+        StreamSource::<HostWrite>::join(&mut self.writes.write, &mut self.kernel_writes.writes[0]);
+        StreamSource::<Beat<D>>::join(&mut self.writes.source, &mut self.kernel_writes.data[0]);
+        StreamSource::<HostWrite>::join(&mut self.fabric.write, &mut self.kernel_writes.writes[1]);
+        StreamSource::<Beat<D>>::join(&mut self.fabric.write_data, &mut self.kernel_writes.data[1]);
+        StreamSource::<HostWrite>::join(&mut self.kernel_writes.write, &mut self.writer.write);
+        StreamSource::<Beat<D>>::join(&mut self.kernel_writes.source, &mut self.writer.data);
         StreamSource::<EntryWrite>::join(&mut self.tables.entry, &mut self.writer.entries[0]);
         StreamSource::<EntryWrite>::join(&mut self.events.entry, &mut self.writer.entries[1]);
         StreamSource::<WriteAddress>::link(&mut self.aw, &mut self.writer.aw);
@@ -336,6 +421,61 @@ impl<
         for i in 0..3 {
             self.writer.settle[i].next = self.tables.settle[i].val();
             self.tables.settled[i].next = self.writer.settled[i].val();
+        }
+
+        // Kernels.
+        self.transport.room.next = self.fabric.room.val();
+        self.transport.room_more.next = self.fabric.room_more.val();
+        self.fabric.reserves.next = self.transport.reserves.val();
+        self.fabric.reserves_kernel.next = self.transport.reserves_kernel.val();
+        self.fabric.reserves_begins.next = self.transport.reserves_begins.val();
+        self.fabric.reserves_ends.next = self.transport.reserves_ends.val();
+        self.fabric.reserves_qpn.next = self.transport.reserves_qpn.val();
+        StreamSource::<Beat<D>>::join(&mut self.transport.call_data, &mut self.fabric.call_data);
+        self.fabric.call_passage.next = self.transport.call_passage.val();
+        StreamSource::<Call>::join(&mut self.transport.call, &mut self.fabric.call);
+        StreamSource::<News>::join(&mut self.fabric.news, &mut self.transport.news);
+        StreamSource::<TxFailure>::join(&mut self.fabric.failure, &mut self.transport.call_failure);
+        self.fabric.stage_sends.next = self.transport.stage_sends.val();
+        self.fabric.stage_frees.next = self.transport.stage_frees.val();
+        self.fabric.stage_number.next = self.transport.stage_number.val();
+        StreamSource::<Beat<D>>::join(&mut self.fabric.results, &mut self.transport.results);
+        self.fabric.issued.next = self.writer.issued.val();
+        self.fabric.visible.next = self.writer.done.val();
+        self.fabric.limit.next = self.control.kernel_limit.val();
+        self.fabric.patience.next = self.control.kernel_patience.val();
+        self.control.kernel_invoked.next = self.fabric.invoked.val();
+        self.control.kernel_succeeded.next = self.fabric.answered_ok.val();
+        self.control.kernel_failed.next = self.fabric.answered_failed.val();
+        self.control.kernel_expired.next = self.fabric.expired.val();
+        self.control.kernel_aborted.next = self.fabric.aborted.val();
+        self.clears.next = self.restart.hold.val();
+        self.kernel_reset.next = self.fabric.kernel_reset.val();
+        for i in 0..KERNELS {
+            StreamSource::<SlotCommand>::link(
+                &mut self.kernel_command[i],
+                &mut self.fabric.kernel_command[i],
+            );
+            StreamSource::<Beat<D>>::link(&mut self.kernel_data_in[i], &mut self.fabric.kernel_data_in[i]);
+            StreamSink::<SlotRead>::link(&mut self.kernel_read[i], &mut self.fabric.kernel_read[i]);
+            StreamSource::<SlotData<D>>::link(
+                &mut self.kernel_read_data[i],
+                &mut self.fabric.kernel_read_data[i],
+            );
+            StreamSink::<SlotWrite>::link(&mut self.kernel_write[i], &mut self.fabric.kernel_write[i]);
+            StreamSink::<Beat<D>>::link(
+                &mut self.kernel_write_data[i],
+                &mut self.fabric.kernel_write_data[i],
+            );
+            StreamSource::<SlotDone>::link(
+                &mut self.kernel_write_done[i],
+                &mut self.fabric.kernel_write_done[i],
+            );
+            StreamSink::<Beat<D>>::link(&mut self.kernel_data_out[i], &mut self.fabric.kernel_data_out[i]);
+            StreamSink::<SlotResponse>::link(
+                &mut self.kernel_response[i],
+                &mut self.fabric.kernel_response[i],
+            );
         }
 
         // Events.
@@ -423,6 +563,8 @@ impl<
             | self.behind_event.busy.val()
             | self.behind_emptied.busy.val()
             | self.writes.busy.val()
+            | self.kernel_writes.busy.val()
+            | self.fabric.busy.val()
             | self.reader.busy.val()
             | self.writer.busy.val()
             | self.events.busy.val();
@@ -436,9 +578,11 @@ impl<
             | self.tables.patrols.val()
             | self.work.moves.val()
             | self.transport.moves.val()
+            | self.fabric.busy.val()
             | self.changes.level.val().any()
             | !self.work.ready.val()
             | !self.transport.ready.val()
+            | !self.fabric.ready.val()
             | !self.tables.ready.val()
             | !self.restart.open.val()
             | self.r.valid.val()

@@ -177,13 +177,13 @@ record! {
         pub vendor: Bits<8>,
         /// Success gives a completion, too.
         pub signaled: Bit,
-        /// It waits for the READs and atomics before it.
+        /// It waits for the READs, atomics and RPCs before it.
         pub fence: Bit,
         /// The queue pair is in Drained: if it has not begun, it waits.
         pub drains: Bit,
         /// A `WorkOp`.
         pub opcode: Bits<8>,
-        /// The data is in the WQE, from byte 32 on.
+        /// The data is in the WQE, from byte 32 on; the parameters of an RPC, from byte 48 on.
         pub inline: Bit,
         /// 64-byte units, 1 to 8.
         pub units: Bits<4>,
@@ -192,9 +192,10 @@ record! {
         /// Bytes of the payload; with `ends`, those that the job's works without a status ask for, or all ones when there
         /// are more.
         pub length: Bits<32>,
-        /// GATHER: where to; SCATTER: where from; WRITE, READ, atomics: where at the peer.
+        /// GATHER: where to; SCATTER: where from; WRITE, READ, atomics: where at the peer; RPCs: an `RpcTarget`.
         pub remote: Bits<64>,
-        /// The `L_Key` of that place; WRITE, READ, atomics: its `R_Key`; work on a key: the key.
+        /// The `L_Key` of that place; WRITE, READ, atomics: its `R_Key`; RPCs: the key that the kernel acts under; work on a key: the
+        /// key.
         pub key: Bits<32>,
         /// Code of the path MTU: 1 to 5, `128 << code` bytes.
         pub path_mtu: Bits<3>,

@@ -1,10 +1,15 @@
-//! A FIFO in block RAM: for queues of hundreds of beats.
+//! A FIFO in block RAM: for queues of hundreds of beats. In ultra RAM: for thousands.
 
 use rust_hdl::prelude::*;
 
 use super::ring::Ring;
-use super::stream_ram::StreamRam;
+use super::stream_ram::ClockedStream;
 use crate::stream::{StreamSink, StreamSource};
+
+/// In block RAM.
+pub type BlockFifo<T, const LOG: usize> = ClockedFifo<T, LOG, false>;
+/// In ultra RAM, of which one holds 4096 words of 72 bits.
+pub type UltraFifo<T, const LOG: usize> = ClockedFifo<T, LOG, true>;
 
 /// Holds up to `2^LOG` beats in the RAM and two more on the way out, and shows the oldest.
 ///
@@ -15,18 +20,18 @@ use crate::stream::{StreamSink, StreamSource};
 /// - **Reset** empties it.
 /// - **Limits** `LOG` from 1 to 15; anything else panics when the block is built.
 #[derive(LogicBlock, Default)]
-pub struct BlockFifo<T: Synth, const LOG: usize> {
+pub struct ClockedFifo<T: Synth, const LOG: usize, const ULTRA: bool> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub sink: StreamSink<T>,
     pub source: StreamSource<T>,
     pub level: Signal<Out, Bits<16>>,
     ring: Ring<LOG>,
-    memory: StreamRam<T, LOG>,
+    memory: ClockedStream<T, LOG, ULTRA>,
     push: Signal<Local, Bit>,
 }
 
-impl<T: Synth, const LOG: usize> Logic for BlockFifo<T, LOG> {
+impl<T: Synth, const LOG: usize, const ULTRA: bool> Logic for ClockedFifo<T, LOG, ULTRA> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, ring, memory);
@@ -59,19 +64,25 @@ mod tests {
 
     #[test]
     fn agrees_with_the_model() {
-        testing::runs_at_full_rate(zoo::<64>("block_fifo"), twin::<Beat<64>>(), 3);
-        testing::runs_at_full_rate(zoo::<512>("block_fifo"), twin::<Beat<512>>(), 3);
+        for name in ["block_fifo", "ultra_fifo"] {
+            testing::runs_at_full_rate(zoo::<64>(name), twin::<Beat<64>>(), 3);
+            testing::runs_at_full_rate(zoo::<512>(name), twin::<Beat<512>>(), 3);
+        }
     }
 
     #[test]
     fn survives_stalls() {
-        testing::survives_stalls(zoo::<64>("block_fifo"), twin::<Beat<64>>);
-        testing::survives_stalls(zoo::<512>("block_fifo"), twin::<Beat<512>>);
+        for name in ["block_fifo", "ultra_fifo"] {
+            testing::survives_stalls(zoo::<64>(name), twin::<Beat<64>>);
+            testing::survives_stalls(zoo::<512>(name), twin::<Beat<512>>);
+        }
     }
 
     #[test]
     fn recovers_from_reset() {
-        testing::recovers_from_reset(zoo::<64>("block_fifo"), twin::<Beat<64>>());
-        testing::recovers_from_reset(zoo::<512>("block_fifo"), twin::<Beat<512>>());
+        for name in ["block_fifo", "ultra_fifo"] {
+            testing::recovers_from_reset(zoo::<64>(name), twin::<Beat<64>>());
+            testing::recovers_from_reset(zoo::<512>(name), twin::<Beat<512>>());
+        }
     }
 }

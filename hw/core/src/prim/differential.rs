@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::Bits;
 
-use super::ram::{BlockRam, ByteRam, LutRam, UltraRam};
+use super::ram::{BlockRam, ByteRam, LutRam, UltraByteRam, UltraRam};
 use super::{
     block_fifo, fifo, fork, join, mul, packet_fifo, reg, ring, round_robin, skid, stream_ram, sync2,
 };
@@ -41,6 +41,12 @@ fn cases() -> Vec<Case> {
             [write_enable, write_address, write_data, read_enable, read_address]
         ),
         differential!(
+            "ultra_byte_ram",
+            UltraByteRam::<80, 10, 2>::default,
+            clock,
+            [write_enable, write_address, write_data, read_enable, read_address]
+        ),
+        differential!(
             "stream_ram",
             stream_ram::StreamRam::<Word, 2>::default,
             clock,
@@ -57,6 +63,12 @@ fn cases() -> Vec<Case> {
         differential!(
             "block_fifo",
             block_fifo::BlockFifo::<Word, 2>::default,
+            clock,
+            [sink.payload, sink.valid, source.ready]
+        ),
+        differential!(
+            "ultra_fifo",
+            block_fifo::UltraFifo::<Word, 2>::default,
             clock,
             [sink.payload, sink.valid, source.ready]
         ),

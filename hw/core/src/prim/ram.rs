@@ -7,7 +7,7 @@ mod byte;
 mod clocked;
 mod lut;
 
-pub use byte::ByteRam;
+pub use byte::{ByteRam, ClockedByteRam, UltraByteRam};
 pub use clocked::{BlockRam, ClockedRam, UltraRam};
 pub use lut::LutRam;
 

@@ -1,22 +1,25 @@
-//! A block RAM that is read as a stream. Its data comes a cycle late, so two beats are always fetched ahead: one waits
+//! A block RAM, or an ultra RAM, that is read as a stream. Its data comes a cycle late, so two beats are always fetched ahead: one waits
 //! in the RAM's own output, one in the register behind it, which a synthesiser merges into the RAM.
 
 use rust_hdl::prelude::*;
 
-use super::ram::BlockRam;
+use super::ram::ClockedRam;
 use super::reg::Reg;
 use crate::stream::StreamSource;
 
+/// From block RAM.
+pub type StreamRam<T, const LOG: usize> = ClockedStream<T, LOG, false>;
+
 /// Fetches words in the order given by `read_at` and offers them on `source`.
 ///
-/// - **Ports** `write_*`: as [`BlockRam`]; `some`: the word at `read_at` may be fetched; `taken`: it was, and its
+/// - **Ports** `write_*`: as [`ClockedRam`]; `some`: the word at `read_at` may be fetched; `taken`: it was, and its
 ///   place is free; `source`: the words fetched; `ahead`: how many of them wait there, 0 to 2.
 /// - **Latency** 2 cycles from `some` to `source.valid`. **Rate** 1 word per cycle.
 /// - **Backpressure** stops fetching; `taken` follows `source.ready` combinationally. A word must not be written in the
 ///   cycle in which it is first fetched.
 /// - **Reset** forgets the words fetched ahead.
 #[derive(LogicBlock, Default)]
-pub struct StreamRam<T: Synth, const LOG: usize> {
+pub struct ClockedStream<T: Synth, const LOG: usize, const ULTRA: bool> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub write_enable: Signal<In, Bit>,
@@ -27,7 +30,7 @@ pub struct StreamRam<T: Synth, const LOG: usize> {
     pub taken: Signal<Out, Bit>,
     pub source: StreamSource<T>,
     pub ahead: Signal<Out, Bits<16>>,
-    memory: BlockRam<T, LOG>,
+    memory: ClockedRam<T, LOG, ULTRA>,
     fetched: Reg<Bit>,
     head: Reg<T>,
     head_valid: Reg<Bit>,
@@ -35,7 +38,7 @@ pub struct StreamRam<T: Synth, const LOG: usize> {
     fetch: Signal<Local, Bit>,
 }
 
-impl<T: Synth, const LOG: usize> Logic for StreamRam<T, LOG> {
+impl<T: Synth, const LOG: usize, const ULTRA: bool> Logic for ClockedStream<T, LOG, ULTRA> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, memory);

@@ -30,6 +30,7 @@ use self::judge::{Judge, Verdict};
 use self::tables::Tables;
 use super::command::{ObjectCommand, ObjectReply};
 use crate::constant::number;
+use crate::fabric::records::ResultRow;
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
@@ -92,7 +93,7 @@ block! {
     ///
     /// - **Ports** `command`, `reply`: as the mailbox has them, one reply for each command. `error`: a queue pair goes into
     ///   error; `emptied`: one in Drained has finished what it had begun; `event`: it failed and no completion tells it, or it
-    ///   is emptied and wants to be told. `row_*`, `peer_*`, `path_*`, `ring_*`, `probe`, `exists`: as in [`Tables`].
+    ///   is emptied and wants to be told. `row_*`, `peer_*`, `path_*`, `ring_*`, `area_*`, `probe`, `exists`: as in [`Tables`].
     ///   `probe_cq`, `probe_exists`: do these CQs exist, the one for sending and the one for receiving, answered in the
     ///   same cycle; `probe_srq`, `srq_exists`: likewise. `change`: a queue pair begins anew, may go on, or stops, as it ends or has gone into error; `told`: all who
     ///   have to hear of changes have heard of those taken before this cycle, which a reply waits for. `drain`, `settle`: a pulse each; `drained`, `settled`: the pulse, in a later cycle, that answers;
@@ -130,6 +131,9 @@ block! {
         pub ring_enable: [Signal<In, Bit>; 2],
         pub ring_index: [Signal<In, Bits<24>>; 2],
         pub ring: [Signal<Out, RingRow>; 2],
+        pub area_enable: [Signal<In, Bit>; 2],
+        pub area_index: [Signal<In, Bits<24>>; 2],
+        pub area: [Signal<Out, ResultRow>; 2],
         pub probe: Signal<In, Bits<24>>,
         pub exists: Signal<Out, Bit>,
         pub probe_cq: [Signal<Out, Bits<24>>; 2],
@@ -222,6 +226,9 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
             self.tables.ring_enable[i].next = self.ring_enable[i].val();
             self.tables.ring_index[i].next = self.ring_index[i].val();
             self.ring[i].next = self.tables.ring[i].val();
+            self.tables.area_enable[i].next = self.area_enable[i].val();
+            self.tables.area_index[i].next = self.area_index[i].val();
+            self.area[i].next = self.tables.area[i].val();
         }
 
         self.tables.probe.next = self.probe.val();

@@ -12,6 +12,7 @@ use super::queue_pairs::QueuePairs;
 use super::regions::Regions;
 use super::shared_queues::SharedQueues;
 use super::walker::{Line, LineRequest};
+use crate::fabric::records::ResultRow;
 use crate::host::work::{CqDoorbell, Done, EntryWrite, EventRecord, QpChange, QpError, SendRow};
 use crate::prim::arbiter::Arbiter;
 use crate::stream::{StreamSink, StreamSource};
@@ -20,7 +21,7 @@ use crate::transport::records::{PathRow, PeerRow, RingRow, SharedRow};
 block! {
     /// Queue pairs, completion queues, memory regions and shared receive queues: what the mailbox makes, and what work asks of it.
     ///
-    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions, SRQs. `row_*`, `peer_*`, `path_*`, `ring_*`, `probe`, `exists`, `change`, `told`,
+    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions, SRQs. `row_*`, `peer_*`, `path_*`, `ring_*`, `area_*`, `probe`, `exists`, `change`, `told`,
     ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `shared_*`, `shared_change`: SRQs, as [`SharedQueues`]. `error`: queue pairs that fail, from three others; CQs are a fourth. `emptied`: those that have drained.
     ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `key_work`, `key_reply`: works on windows, as
     ///   [`Regions`] has them. `drain_moves`,
@@ -47,6 +48,9 @@ block! {
         pub ring_enable: [Signal<In, Bit>; 2],
         pub ring_index: [Signal<In, Bits<24>>; 2],
         pub ring: [Signal<Out, RingRow>; 2],
+        pub area_enable: [Signal<In, Bit>; 2],
+        pub area_index: [Signal<In, Bits<24>>; 2],
+        pub area: [Signal<Out, ResultRow>; 2],
         pub probe: Signal<In, Bits<24>>,
         pub exists: Signal<Out, Bit>,
         pub shared_enable: [Signal<In, Bit>; 2],
@@ -154,6 +158,9 @@ impl<
             self.queue_pairs.ring_enable[i].next = self.ring_enable[i].val();
             self.queue_pairs.ring_index[i].next = self.ring_index[i].val();
             self.ring[i].next = self.queue_pairs.ring[i].val();
+            self.queue_pairs.area_enable[i].next = self.area_enable[i].val();
+            self.queue_pairs.area_index[i].next = self.area_index[i].val();
+            self.area[i].next = self.queue_pairs.area[i].val();
             self.shared_queues.row_enable[i].next = self.shared_enable[i].val();
             self.shared_queues.row_index[i].next = self.shared_index[i].val();
             self.shared[i].next = self.shared_queues.row[i].val();

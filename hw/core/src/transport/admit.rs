@@ -4,6 +4,7 @@ pub mod advance;
 pub mod amend;
 pub mod catch_up;
 pub mod desk;
+pub mod extent;
 pub mod intake;
 pub mod job;
 pub mod judge;
@@ -57,10 +58,12 @@ block! {
     /// in one that was begun before that was known. The end of such a job names the cursor, and is `blocked` only if the queue
     /// pair rests. Requests become messages and are remembered in the ring of [`Sent`]; long ones in parts. Work on keys goes to
     /// [`Keys`](super::keys::Keys). Everything else goes to the mover, and so does all work of a queue pair that was stopped or
-    /// whose last message or work on a key failed, as flushed. A READ or atomic where none may be in flight is refused.
+    /// whose last message or work on a key failed, as flushed. A READ, atomic or RPC where none may be in flight is refused.
     /// Local work goes when nothing is unacknowledged, a request when the last local work has ended; one with a fence, when
-    /// no READ nor atomic is unacknowledged. A request that is sent again must be what it was, or else the queue pair fails;
-    /// its fence counts no more. Work on a key goes when all before it is over, be it acknowledged or ended, and all behind it
+    /// no READ, atomic nor RPC is unacknowledged. A request that is sent again must be what it was, or else the queue pair fails;
+    /// its fence counts no more. An RPC takes a PSN for each packet of its request, and behind them those of its answer but for the
+    /// first. One that is sent again from behind its last packet on is asked for the rest of its answer: it becomes a message of
+    /// one packet without bytes or parameters. Work on a key goes when all before it is over, be it acknowledged or ended, and all behind it
     /// waits for its end. Of a queue pair in Drained (`Work.drains`) only what has begun goes on; the rest waits, local or
     /// not. After a rewind that `holds`, all requests of the queue pair wait for the next rewind. One that `discards` begins
     /// an epoch: messages say in which they were admitted, and those of another are stale, as [`Sieve`](super::sieve::Sieve) has it.
@@ -73,7 +76,7 @@ block! {
     ///   queue pair that stops; `alarm`: one with each message. `sent_*`, `out_write*`, `out_entry`: rows to be stored, before their message is
     ///   offered; `out_enable`, `out_index`, `out_found` and `acked_enable`, `acked_index`, `acked`: rows to be read, there a
     ///   cycle later, `out_found` until the next, as is `keyed` with `acked`. `ended`: works of `local` that the mover is done with since reset, the
-    ///   ends of jobs included. `reads_waiting`: a READ or atomic has to wait for such. `epoch_write`, `epoch_index`,
+    ///   ends of jobs included. `reads_waiting`: a READ, atomic or RPC has to wait for such. `epoch_write`, `epoch_index`,
     ///   `epoch`: the epoch of a queue pair, with each rewind or change, at least 3 cycles before a message of it. `requester_*`:
     ///   what changes of a queue pair, to be shown. `ready`: the rows are cleared; `busy`: something is inside.
     /// - **Latency** 4 cycles from a work to its message or local work, and to their first unit, 3 to its `key`; 2 from a rewind to its
@@ -88,8 +91,8 @@ block! {
     /// - **Reset** forgets everything, and clears the rows here and [`SentRow`]s, one a cycle; `ready` is low meanwhile. All epochs
     ///   are 0 then, and nobody is told.
     ///   `AckedRow` and `KeyedRow` must be zero then, and before a queue pair that was reset has work again.
-    /// - **Limits** a queue pair has at most 32 messages unacknowledged, which take at most `2^23` PSNs, and as many READs
-    ///   and atomics as `reads_out` says; one more waits, and its job is `blocked`. A job admits nothing more once it has
+    /// - **Limits** a queue pair has at most 32 messages unacknowledged, which take at most `2^23` PSNs, and as many READs,
+    ///   atomics and RPCs as `reads_out` says; one more waits, and its job is `blocked`. A job admits nothing more once it has
     ///   admitted `QUANTUM_BYTES`, and a part of a SEND or WRITE has no more. Rewinds name messages that were sent, and skip
     ///   less than all of one; or the place behind them, to end a rest. An atomic's length is 8. `OUT = QPS + 5`.
     pub struct Admit<const QPS: usize, const OUT: usize> {

@@ -68,9 +68,12 @@ block! {
     /// - **Errands** `index`, `opcode` and `length` are those of the message, and mean something with `completes` and `places`;
     ///   `need` with `places`, `va` and `key` too unless there is a list, `offset` if there is one; `value` with `has_value`;
     ///   `tail` and `reads` are there always. `length` is 0 of what did not succeed. `is_awaited`: an answer of which something comes.
+    ///   At the end of an RPC `detail`, `flags` and `length` are those of its answer.
     /// - **Latency** 5 cycles from `arrival` to `errand`, `rewind`, `alarm` and the pulses. **Rate** an arrival every 2 cycles,
     ///   of one queue pair or of several, and 2 for each message that it ends before its last step. Of `tally` a count every 2
     ///   cycles at most.
+    /// - **RPCs** are answered from the PSN of their last packet on; what comes before it is acknowledged. A peer that is busy with one
+    ///   sets the alarm anew. When that runs out, all from there on is asked for again.
     /// - **Timeouts** of a queue pair whose message waits for its turn, all that was sent being answered, only set the alarm anew.
     /// - **Rests** begin with an RNR NAK: a rewind that `holds` and an alarm that `rests`. They end with the queue pair's next timeout,
     ///   or when nothing is left that was sent, with a plain rewind and alarm. In between answers count, but give neither
@@ -79,8 +82,8 @@ block! {
     ///   it. `change` waits for nobody. `sent_enable` and `sent_index` follow `arrival` combinationally, to save a
     ///   cycle; no other output does so.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; all waits.
-    /// - **Limits** queue pairs are in the table; the code of the path MTU is 1 to 5; an atomic takes one PSN, any other
-    ///   message as many as its length takes, from the one behind those of the message before it. A timeout that was under way
+    /// - **Limits** queue pairs are in the table; the code of the path MTU is 1 to 5; an atomic takes one PSN, an RPC any number
+    ///   and behind them those of its answer, any other message as many as its length takes, from the one behind those of the message before it. A timeout that was under way
     ///   when a rest began ends it too early: the peer says once more that it is not ready.
     pub struct Complete<const QPS: usize, const OUT: usize> {
         pub clock: Signal<In, Clock>,
@@ -219,6 +222,7 @@ impl<const QPS: usize, const OUT: usize> Logic for Complete<QPS, OUT> {
         self.weigh.sent.next = self.sent_row.q.val();
         self.weigh.row.next = self.focus.row.val();
         self.weigh.entry.next = self.focus.entry.val();
+        self.weigh.front.next = self.focus.front.val();
         self.weigh.unanswered.next = self.focus.unanswered.val();
 
         // Step.
@@ -231,6 +235,8 @@ impl<const QPS: usize, const OUT: usize> Logic for Complete<QPS, OUT> {
         self.step.reach.next = self.reach.q.val();
         self.step.ahead.next = self.weigh.ahead.val();
         self.step.offset.next = self.weigh.offset.val();
+        self.step.here.next = self.weigh.here.val();
+        self.step.base.next = self.weigh.base.val();
         self.step.follows.next = self.follows.q.val();
         self.rows.writes.next = self.flow.steps.val() & !self.weigh.standing.val().continues;
         self.rows.changed.next = self.step.after.val();

@@ -4,7 +4,7 @@ pub mod ask;
 pub mod collect;
 pub mod deliver;
 #[cfg(test)]
-mod model;
+pub(crate) mod model;
 pub mod resolve;
 #[cfg(test)]
 mod rig;
@@ -39,14 +39,14 @@ block! {
     /// ```text
     ///   requests ──┐              ┌ xlat   answer ┐  ┌ read
     ///              Turns ─ steps ─ Ask ─ waiting ─ Resolve ─ parts ─ Collect ─ pieces ─ Store ─ payload
-    ///   responses ─┘               │                  inline, read_data ┘ └ outcomes ─ Deliver ─ packet, failed, leaves
+    ///   responses ─┘               │         inline, results, read_data ┘ └ outcomes ─ Deliver ─ packet, failed, leaves
     ///                              └ tickets ──────────────────────────────────────────┘
     /// ```
     ///
     /// Steps are translated and read ahead; what has become of a packet is decided in order, when its last byte is taken.
     ///
-    /// - **Ports** `requests`, `responses`: packets in steps, taken whole and by turns; `inline`: a packet for each step that says
-    ///   so, taken when it is that step's turn. `xlat`, `answer`: the MMU, as client 3. `read`, `read_data`: a packet for each command,
+    /// - **Ports** `requests`, `responses`: packets in steps, taken whole and by turns; `inline`, `results`: a packet for each step
+    ///   that says `inline`, of requests and of answers, taken when it is that step's turn. `xlat`, `answer`: the MMU, as client 3. `read`, `read_data`: a packet for each command,
     ///   in order. `packet`, `payload`: packets in the order in which they were taken, and `payload_len` bytes for each that has
     ///   some; a payload comes without a gap, and may come before or behind its packet. `failed`: in the packet's place, why it is
     ///   not sent. `leaves`, `leaves_colour`: the cycle before, a packet with `frees` was taken on `packet` or `failed`: a request
@@ -61,7 +61,7 @@ block! {
     ///   **Rate** 1 beat of payload per cycle, without a gap between packets, if reads come as fast; a step, a piece, and a
     ///   packet 1 cycle each.
     /// - **Backpressure** 16 questions, 32 parts (reads among them), 32 packets and `2^LOG` beats of payload are inside at most; then
-    ///   steps wait. `answer` is always taken. A `packet` or `failed` that is not taken stalls all behind it. `ready` of `requests`
+    ///   steps wait. `answer` is always taken. A `packet` or `failed` that is not taken, and inline data that do not come, stall all behind. `ready` of `requests`
     ///   and `responses` follows the other's `valid` combinationally; no other path runs from port to port.
     /// - **Reset** forgets all; the MMU and the read engine have to be reset with it.
     /// - **Limits** `D` is 64 or 512; `2^LOG` beats hold 4 KiB and eight beats more, otherwise building panics. The bytes of a
@@ -72,6 +72,7 @@ block! {
         pub requests: StreamSink<TxStep>,
         pub responses: StreamSink<TxStep>,
         pub inline: StreamSink<Beat<D>>,
+        pub results: StreamSink<Beat<D>>,
         pub xlat: StreamSource<XlatRequest>,
         pub answer: StreamSink<XlatResponse>,
         pub read: StreamSource<ReadCommand>,
@@ -115,6 +116,7 @@ impl<const D: usize, const LOG: usize> Logic for Fetch<D, LOG> {
         StreamSource::<Part>::join(&mut self.resolve.parts, &mut self.collect.parts);
         StreamSink::<ReadData<D>>::link(&mut self.read_data, &mut self.collect.read_data);
         StreamSink::<Beat<D>>::link(&mut self.inline, &mut self.collect.inline);
+        StreamSink::<Beat<D>>::link(&mut self.results, &mut self.collect.results);
         StreamSource::<PieceBeat<D>>::join(&mut self.collect.pieces, &mut self.store.pieces);
         StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.store.payload);
 

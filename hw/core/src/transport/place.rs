@@ -4,7 +4,9 @@ pub mod ask;
 pub mod carry;
 pub mod collect;
 pub mod command;
+pub mod feed;
 pub mod finish;
+pub mod invoke;
 pub mod judge;
 pub mod merge;
 #[cfg(test)]
@@ -30,6 +32,7 @@ use judge::Judge;
 use merge::Merge;
 
 use super::records::{AckedRow, Errand, Operation, Order, Task};
+use crate::fabric::records::{Call, Passage};
 use crate::host::work::{Done, EventRecord, HostWrite, QpChange, QpError};
 use crate::state::access::XlatRequest;
 use crate::state::failures::Failures;
@@ -42,9 +45,9 @@ block! {
     /// Moves or drops the payload of each errand, and then gives its answer and its completion.
     ///
     /// ```text
-    ///   order ────── Merge ─ Ask ─ errands ─ Judge ─┬─ judged ────────────────── Finish ─ task, operation, error,
+    ///   order ────── Merge ─ Ask ─ errands ─ Judge ─┬─ judged ────────────────── Finish ─ task, call, operation, error,
     ///   requests ─────┘       │                │    └─ Command ─ Carry ─ over ──┘        done, event, kick, acked, leaves
-    ///   responses ────┘       xlat    answer ─ Collect   └ write   │ └ write_data
+    ///   responses ────┘       xlat    answer ─ Collect   └ write   │ └ write_data, call_data
     ///                                  change ─ Failures           payload
     /// ```
     ///
@@ -55,7 +58,9 @@ block! {
     ///   order; `scattered`, `scattered_is_request`: the same in that order, those with a list cut into pieces by
     ///   [`Scatter`](super::scatter::Scatter). `payload`: a packet for each errand or drop with
     ///   `payload_len > 0`; an errand `has_value` has none. `xlat`, `answer`: the MMU, as client [`CLIENT`]. `write`, `write_data`: commands, and a packet for each;
-    ///   `issued`: the ticket of the last command taken, a cycle later at most. `task`: answers to the peer; `operation`: atomics,
+    ///   `issued`: the ticket of the last command taken, a cycle later at most. `call_data`: what RPCs bring for kernels, a packet
+    ///   for each packet with payload, in order; `call_passage`: steady along with its beats, whose it is. `call`: each packet of an RPC,
+    ///   when its payload and the answers before are taken, its own included. `task`: answers to the peer; `operation`: atomics,
     ///   when the answers before are taken; `operation_colour`: that of one put on offer in this cycle, when `operation_enters` is
     ///   high, before its arrival leaves. `error`: queue pairs that fail, when the answer that says so is taken, and before the
     ///   completion that does is offered; `done`: completions; `event`: the last receive of a queue pair, behind its completion.
@@ -67,25 +72,27 @@ block! {
     ///   is inside.
     /// - **Allowed** payload or value is written, in two packets if it crosses a page; then comes what the errand asks for. An
     ///   atomic becomes an operation; one that came again does so without a question.
+    ///   What an RPC brings goes to its kernel; without one, or if it came again, it is thrown away. Then comes its call.
     /// - **Refused** nothing is written. To the peer's request goes a NAK, `RemoteAccess`, or `RemoteOperational` if a page list could
     ///   not be read, and the error is untold; a completion that the errand has is `Flushed`. If a list named the range it is
     ///   a NAK `RemoteOperational`. That, and an answer of the peer, gives an error `LocalProtection`, or `General`, and the
     ///   message fails with that, its cause as vendor code. A range that goes on behind the last address is refused as
     ///   `Bounds`, without a question.
     /// - **Failed** so is a queue pair behind an errand that was refused or `fails`: payload is thrown away, nothing is answered,
-    ///   no atomic done, no error told. Errands that complete or retire give a completion without length, signaled or not.
+    ///   no atomic done, no error told. A call `gives_up`, and its target, key and length mean nothing. Errands that complete or retire give a completion without length, signaled or not.
     ///   What failed with a list or as an answer, and ended no message, is told by the first of them on the same side,
     ///   that of requests or that of answers; all others are `Flushed`. They retire as ever, and events are told.
-    /// - **Latency** from an errand to `xlat` 2 cycles, to `task` 7 without questions and payload; from the last answer to `write`
-    ///   2, to `write_data` 6. **Rate** 1 beat per cycle, without a gap between packets, 1 more for a payload cut within a
+    /// - **Latency** from an errand to `xlat` 2 cycles, to `task`, or `call` without an answer, 7 without questions and payload; from the last answer
+    ///   to `write` 2, to `write_data` 6; from an errand to `call_data` 5, to `call` 3 from its last beat taken, and 1 from its answer taken. **Rate** 1 beat per cycle, without a gap between packets, 1 more for a payload cut within a
     ///   beat; an errand takes 1 cycle at least, a question 1, a command 1; an error 1 or 2 more, news of a failure 2, an event behind a
-    ///   completion 1. Payload is thrown away at the same rate.
+    ///   completion 1, a call with an answer 1. Payload is thrown away at the same rate.
     /// - **Backpressure** `answer` and `change` are always taken; at most 16 questions are unanswered. All others stall: 16
     ///   errands wait to be judged, 16 behind that. No combinational path from port to port.
     /// - **Reset** forgets all errands, and clears the failures, which takes `2^QPS` cycles; errands wait meanwhile. The MMU
     ///   and the writer have to be reset with it.
     /// - **Limits** `D` is 64 or 512. Payload has the length its errand says, and is no longer than the span of one that
-    ///   places. An atomic's word lies at a multiple of eight. A queue pair resets when nothing of it is inside.
+    ///   places. An atomic's word lies at a multiple of eight. An RPC has no range, no
+    ///   status, and one errand for each arrival. A queue pair resets when nothing of it is inside.
     pub struct Place<const D: usize, const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -101,6 +108,9 @@ block! {
         pub answer: StreamSink<XlatResponse>,
         pub write: StreamSource<HostWrite>,
         pub write_data: StreamSource<Beat<D>>,
+        pub call_data: StreamSource<Beat<D>>,
+        pub call_passage: Signal<Out, Passage>,
+        pub call: StreamSource<Call>,
         pub issued: Signal<In, Bits<16>>,
         pub task: StreamSource<Task>,
         pub operation: StreamSource<Operation>,
@@ -179,11 +189,14 @@ impl<const D: usize, const QPS: usize> Logic for Place<D, QPS> {
         StreamSource::<Pass>::join(&mut self.command.pass, &mut self.carry.pass);
         StreamSink::<Beat<D>>::link(&mut self.payload, &mut self.carry.payload);
         StreamSource::<Beat<D>>::link(&mut self.write_data, &mut self.carry.write_data);
+        StreamSource::<Beat<D>>::link(&mut self.call_data, &mut self.carry.call_data);
+        self.call_passage.next = self.carry.call_passage.val();
         StreamSource::<Errand>::join(&mut self.judge.judged, &mut self.finish.judged);
         self.finish.untold.next = self.judge.untold.val();
         self.finish.over.next = self.carry.over.val();
         self.finish.issued.next = self.issued.val();
         StreamSource::<Task>::link(&mut self.task, &mut self.finish.task);
+        StreamSource::<Call>::link(&mut self.call, &mut self.finish.call);
         StreamSource::<Operation>::link(&mut self.operation, &mut self.finish.operation);
         self.finish.operation_colour.next = self.operation_colour.val();
         self.finish.applies.next = self.applies.val();

@@ -39,6 +39,14 @@ pub enum Answer {
     Data = 2,
     /// What an atomic found.
     Value = 3,
+    /// What an RPC answers, when it is finished.
+    Result = 4,
+    /// Nothing yet: an RPC has its answer.
+    Finished = 5,
+    /// What an RPC has answered, once more.
+    Replay = 6,
+    /// That an RPC still runs.
+    Pending = 7,
 }
 
 /// Where the list is that says where payload goes.
@@ -100,7 +108,7 @@ record! {
         pub rnr_retry: Bits<3>,
         /// Timer code sent with RNR NAKs.
         pub min_rnr: Bits<5>,
-        /// READs and atomics to take from the peer.
+        /// READs, atomics and RPCs to take from the peer.
         pub reads_in: Bits<5>,
         /// CQ of its receives.
         pub receive_cq: Bits<24>,
@@ -108,6 +116,8 @@ record! {
         pub has_srq: Bit,
         /// Shared receive queue.
         pub srq: Bits<24>,
+        /// log2 of the bytes of one place of its result area, 12 to 16; 0: it has none.
+        pub result_log: Bits<5>,
     }
 }
 
@@ -240,7 +250,8 @@ record! {
         pub pd: Bits<16>,
         /// Code of the path MTU.
         pub path_mtu: Bits<3>,
-        /// A `WorkOp`: SEND, WRITE, READ or an atomic, with or without immediate data.
+        /// A `WorkOp`: SEND, WRITE, READ, an atomic or an RPC, with or without immediate data. Whatever it was, the answer of an
+        /// RPC is asked for again by one without parameters.
         pub opcode: Bits<8>,
         /// The receiver is to be woken.
         pub solicited: Bit,
@@ -250,7 +261,7 @@ record! {
         pub a1: Bits<64>,
         /// Atomic: what to compare.
         pub a2: Bits<64>,
-        /// The data is in the WQE, from byte 32 on.
+        /// The data is in the WQE, from byte 32 on; the parameters of an RPC, from byte 48 on.
         pub inline: Bit,
         /// 64-byte units of the WQE, 1 to 8.
         pub units: Bits<4>,
@@ -264,9 +275,9 @@ record! {
         pub packets: Bits<24>,
         /// PSN of the first of them.
         pub psn: Bits<24>,
-        /// Address at the peer of the message's first byte.
+        /// Address at the peer of the message's first byte; of an RPC, its `RpcTarget`.
         pub remote: Bits<64>,
-        /// `R_Key`.
+        /// `R_Key`; of an RPC, the key that the kernel acts under.
         pub key: Bits<32>,
         /// Place among the queue pair's unacknowledged messages.
         pub slot: Bits<6>,
@@ -284,17 +295,20 @@ record! {
     pub struct Sent {
         /// Its first PSN.
         pub psn: Bits<24>,
-        /// PSNs it takes; a READ as many as its answer has.
+        /// PSNs it takes; a READ as many as its answer has; an RPC those of its request, the last of which is the first of its
+        /// answer's.
         pub packets: Bits<24>,
+        /// RPC: PSNs of its answer, the last of them all, 1 to 256; 0 of others.
+        pub answers: Bits<9>,
         /// The WQE's index.
         pub index: Bits<16>,
         /// A `WorkOp`.
         pub opcode: Bits<8>,
         /// Success gives a completion.
         pub signaled: Bit,
-        /// Bytes of the message.
+        /// Bytes of the message; of an RPC, those of its longest answer.
         pub length: Bits<32>,
-        /// READ of one entry, atomic: where the answer goes.
+        /// READ of one entry, atomic, RPC: where the answer goes.
         pub address: Bits<64>,
         /// The `L_Key` of that place.
         pub key: Bits<32>,
@@ -318,7 +332,7 @@ record! {
     pub struct AckedRow {
         /// Messages that are over, modulo 64.
         pub tail: Bits<6>,
-        /// READs and atomics among them, modulo 32.
+        /// READs, atomics and RPCs among them, modulo 32.
         pub reads: Bits<5>,
         /// The last of them did not succeed: nothing behind it is carried out, even before the queue pair is known to be in error.
         pub failed: Bit,
@@ -370,7 +384,7 @@ record! {
         pub slot: Bits<6>,
         /// PSN to begin with.
         pub psn: Bits<24>,
-        /// Packets of the message before that PSN.
+        /// PSNs of the message before that one: packets, and behind those of an RPC some of its answer.
         pub skips: Bits<24>,
         /// Not yet: the peer is not ready, and nothing is sent before the next rewind.
         pub holds: Bit,
@@ -586,7 +600,7 @@ record! {
         pub solicited: Bit,
         /// BTH packet sequence number.
         pub psn: Bits<24>,
-        /// RETH or AtomicETH virtual address.
+        /// RETH or AtomicETH virtual address; of an RPC its `RpcTarget`, `response_max` highest.
         pub va: Bits<64>,
         /// RETH or AtomicETH remote key.
         pub rkey: Bits<32>,
@@ -620,7 +634,7 @@ record! {
         pub rnr_retry: Bits<3>,
         /// Timer code of its own RNR NAKs.
         pub min_rnr: Bits<5>,
-        /// READs and atomics it takes from the peer.
+        /// READs, atomics and RPCs it takes from the peer.
         pub reads_in: Bits<5>,
         /// CQ of its receives.
         pub receive_cq: Bits<24>,
@@ -628,6 +642,8 @@ record! {
         pub has_srq: Bit,
         /// Shared receive queue.
         pub srq: Bits<24>,
+        /// log2 of the bytes of one place of its result area, 12 to 16; 0: it has none.
+        pub result_log: Bits<5>,
         /// Colour in which its row was read.
         pub colour: Bit,
     }
@@ -683,11 +699,21 @@ record! {
         pub atomic: Bits<2>,
         /// Swap: what it compares.
         pub compare: Bits<64>,
-        /// Its place among the queue pair's atomics.
-        pub atomic_slot: Bits<4>,
-        /// First byte of the range.
+        /// A [`Calling`](crate::fabric::records::Calling): what it has to do with kernels.
+        pub call: Bits<2>,
+        /// With `call`: it completes its request.
+        pub call_ends: Bit,
+        /// With `call`: the kernel, or [`NO_KERNEL`](crate::fabric::records::NO_KERNEL); then its payload is thrown away.
+        pub kernel: Bits<4>,
+        /// Without a kernel: the `RpcStatus` that is the answer.
+        pub refusal: Bits<3>,
+        /// With `call_ends`: PSNs reserved for the answer, 1 to 256.
+        pub reserved: Bits<9>,
+        /// Its place among the queue pair's atomics, or RPCs; of an RPC that came again that of the next.
+        pub place: Bits<4>,
+        /// First byte of the range; of an RPC that begins its `RpcTarget`.
         pub va: Bits<64>,
-        /// `R_Key` for a request, `L_Key` for an answer.
+        /// `R_Key` for a request, `L_Key` for an answer; of an RPC that begins the one its kernel acts under.
         pub key: Bits<32>,
         /// Rights the range takes.
         pub need: Bits<5>,
@@ -695,7 +721,7 @@ record! {
         /// least. None: nothing is asked.
         pub span: Bits<32>,
         /// An [`Answer`].
-        pub answer: Bits<2>,
+        pub answer: Bits<3>,
         /// PSN of the answer, and of the refusal.
         pub psn: Bits<24>,
         /// Messages completed.
@@ -704,7 +730,7 @@ record! {
         pub counts: Bit,
         /// AETH syndrome of an acknowledgement.
         pub syndrome: Bits<8>,
-        /// READ: it is executed for the first time.
+        /// READ, RPC: it is executed for the first time.
         pub fresh: Bit,
         /// A completion is given.
         pub completes: Bit,
@@ -722,7 +748,7 @@ record! {
         pub status: Bits<8>,
         /// Detail of an error, for people.
         pub vendor: Bits<8>,
-        /// Bytes read, written or received.
+        /// Bytes read, written or received; of an RPC that begins those of the whole request.
         pub length: Bits<32>,
         /// The queue pair goes into error, with `status`; without `completes` an event tells it.
         pub fails: Bit,
@@ -775,24 +801,32 @@ record! {
         /// Code of its path MTU.
         pub path_mtu: Bits<3>,
         /// An [`Answer`], not `None`.
-        pub answer: Bits<2>,
-        /// Its first PSN.
+        pub answer: Bits<3>,
+        /// Its first PSN; `Pending`: the one that came again.
         pub psn: Bits<24>,
         /// Messages completed.
         pub msn: Bits<24>,
         /// `Acknowledge`: AETH syndrome.
         pub syndrome: Bits<8>,
-        /// `Data`: first byte.
+        /// `Data`: first byte. `Replay`: bytes of the answer before the packet asked for.
         pub va: Bits<64>,
         /// `Data`: `R_Key`.
         pub key: Bits<32>,
-        /// `Data`: bytes.
+        /// `Data`: bytes. `Finished`, `Replay`: those of the whole answer.
         pub length: Bits<32>,
         /// `Value`: what the atomic found.
         pub value: Bits<64>,
-        /// `Data`, `Value`: for the first time, so that it acknowledges all before it.
+        /// `Data`, `Value`, `Result`: for the first time, so that it acknowledges all before it.
         pub fresh: Bit,
-        /// Writes to host memory that have to be visible first.
+        /// `Data`: writes to host memory that have to be visible first.
         pub ticket: Bits<16>,
+        /// From `Result` on: place among the queue pair's RPCs.
+        pub place: Bits<4>,
+        /// `Finished`, `Replay`: the RPC's status.
+        pub status: Bits<32>,
+        /// `Finished`, `staged`: where in the staging.
+        pub stage: Bits<5>,
+        /// `Finished`: the bytes are in the staging, and not yet in the result area.
+        pub staged: Bit,
     }
 }

@@ -50,7 +50,9 @@ block! {
     /// data, has one step without a piece. Its op-code and its headers follow from its place in the whole message, as
     /// [`Codes`](codes::Codes) has them: a WRITE's first packet has a RETH, the last of any may have immediate data or a key to
     /// invalidate, and wakes the receiver if the message takes a receive and is `solicited`. The last packet of the visit asks
-    /// for an acknowledgement, and frees. A READ is one request for the bytes from `skips` on, an atomic one with its operands.
+    /// for an acknowledgement, and frees. A READ is one request for the bytes from `skips` on, an atomic one with its operands. An
+    /// RPC with parameters is one packet, with them or without payload; one with a stream has the packets of a WRITE. Both have
+    /// their `RpcTarget` for an address, and what they carry stands in the WQE behind the entry of their result.
     ///
     /// - **Ports** `message`: what is to be sent; `units`: those of its WQE, whatever it is; `step`: see above;
     ///   `inline`: for each packet with inline data, that packet; `busy`: something is inside.

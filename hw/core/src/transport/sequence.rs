@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod advance;
+pub mod callee;
 pub mod classify;
 pub mod commission;
 pub mod decide;
@@ -21,6 +22,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::statistics::RESPONDER_COUNTERS;
 
 use account::Account;
+use callee::{Callee, Callees};
 use classify::{Classify, Kind};
 use fit::{Fit, Fitting};
 use judge::Judge;
@@ -29,6 +31,7 @@ use standing::Standing;
 
 use super::records::{Arrival, Errand, ResponderRow, Stock};
 use crate::constant::number;
+use crate::fabric::records::{KERNEL_BITS, NO_KERNEL};
 use crate::host::work::QpChange;
 use crate::prim::fifo::Fifo;
 use crate::prim::ram::BlockRam;
@@ -43,27 +46,31 @@ block! {
     /// Judges the requests of the peers of `2^QPS` queue pairs, each with all that the one before has changed.
     ///
     /// ```text
-    ///   arrival ─▮─ rows ───────────────┬─ Classify, Fitting, Measure ─▮─ Judge ─┬─ FIFO ─ errand
-    ///   change ──┘                      │                                        ├─ rows
-    ///   look, counts ─ stock, answered, finished                                 └─ take, part
+    ///   arrival ─▮─ rows ─────────────┬─ Classify, Fitting, Measure, Callees ─▮─ Judge ─┬─ FIFO ─ errand
+    ///   change ──┘                    │                                                 ├─ rows
+    ///   look, counts ─ stock, answered, finished, room                                  └─ take, part, reserves
     /// ```
     ///
     /// 1. The next request is judged in this order; the first that holds decides.
     ///    - Atomics of its queue pair are not finished, and it is no atomic, or is to be refused: it is thrown away, and the peer
     ///      is told to send again from there, each time it comes. So what follows an atomic takes effect after it, no refusal
     ///      overtakes its answer, and nobody waits.
-    ///    - It breaks a rule (its place in its message, the queue pair's right, its length, the address of an atomic): it is
+    ///    - It is to be refused, and an RPC before it, of which all has come, is not answered: likewise.
+    ///    - It breaks a rule (its place in its message, the queue pair's right, its length, the address of an atomic, the
+    ///      parameters and the longest answer of an RPC): it is
     ///      refused as invalid, and what follows of the queue pair is thrown away until it resets. Key and bounds are for
     ///      whoever carries out the errand.
-    ///    - It is a READ or an atomic beyond `reads_in` that are not answered: likewise.
-    ///    - It is the last packet of a SEND that ends a key, and a READ is not answered, or `part` has no room: it is thrown away
+    ///    - It is a READ, an atomic or the beginning of an RPC beyond `reads_in` that are not answered: likewise.
+    ///    - It is the last packet of a SEND that ends a key, and a READ or an RPC is not answered, or `part` has no room: it is thrown away
     ///      as behind an atomic.
-    ///    - It needs a receive (the beginning of a SEND, the end of a WRITE with immediate data), and there is none: it is
-    ///      thrown away, and the peer is told to send again later.
+    ///    - It needs a receive (the beginning of a SEND, the end of a WRITE with immediate data), and there is none; or it is a
+    ///      packet for a kernel that has no room: it is thrown away, and the peer is told to send again later.
     ///    - It is carried out.
     /// 2. What has been there before is thrown away while atomics are not finished. Otherwise a SEND or WRITE is acknowledged
     ///    again, with the last PSN before the next. A READ is carried out again when all its answer lies before the next
-    ///    PSN, and it keeps the rules. An atomic is answered again by whoever knows what it found.
+    ///    PSN, and it keeps the rules. An atomic is answered again by whoever knows what it found. Of an RPC the last packet, or
+    ///    `RPC_PARAMS` that ask for more of its answer, go to whoever knows that, whatever they bring; those before are
+    ///    acknowledged as a WRITE's are.
     /// 3. A request behind a gap is thrown away; the first of them is answered with a NAK, unless the peer was told to send
     ///    again from there before.
     /// 4. A recall gives up one receive: that of a SEND that has not ended, or else the next there is; of an SRQ only the
@@ -76,19 +83,25 @@ block! {
     ///    the NAK that makes the peer send it again. If the key could not be ended, the SEND is refused with a NAK, remote access
     ///    error, its receive is completed with that, and the queue pair fails. What is told of no SEND does nothing.
     ///
+    /// 7. The kernel of an RPC is found where it begins, and kept until it ends; so is the status that answers it if there is none
+    ///    ([`Callees`]), and such a stream is taken and thrown away. It counts as open from its beginning on. Its last packet
+    ///    takes all the PSNs of the longest answer. RPCs of a queue pair have places in turn.
+    ///
     /// - **Ports** `arrival`: requests that are for this card, recalls, and ends of keys; `part`: keys to be ended, in the cycle of `take`; `change`: a queue pair that resets is forgotten.
     ///   `look_*`: which receives are asked for, an SRQ's or the queue pair's own; `stock`: what there is of them, from the
     ///   cycle behind the look to the next; `take`: high for a cycle, one of the look before is taken, and no look from this
     ///   cycle on finds it.
-    ///   `counts_*`: whose counts are asked for; `answered`, `finished`: READs and atomics of the peer that were answered or
-    ///   dropped, and atomics that are done, both modulo 32, at the same time as `stock`. `errand`: one for each arrival, in order,
+    ///   `counts_*`: whose counts are asked for; `answered`, `finished`: READs, atomics and RPCs of the peer that were answered or
+    ///   dropped, and atomics that are done, both modulo 32, at the same time as `stock`. `room`, `room_more`: kernels that take the beginning of a request, or
+    ///   another packet of the stream they have, at that time; `reserves`: high for a cycle, a packet is taken for the kernel
+    ///   `reserves_kernel`, from the peer of `reserves_qpn`, which `reserves_begins` or `reserves_ends` a request; in the next cycle `room` knows of it. `errand`: one for each arrival, in order,
     ///   with `ends`, and with `is_awaited` for a request that is carried out or refused. Each other request gives one of these
-    ///   pulses: `duplicates`, it came again; `early`, it is behind a gap or among atomics; `rnr_naks`, there is no receive;
+    ///   pulses: `duplicates`, it came again; `early`, it is behind a gap or among atomics; `rnr_naks`, there is no receive or no room;
     ///   `unwanted`, its queue pair has failed. `naks`: a pulse for each refusal or gap that is told; a
     ///   key that could not be ended is counted by who carries the errand out, for it may come too late to be told. `tally`, `tally_index`: for a
     ///   cycle, what is counted of a queue pair, a bit for each of the abi's counters of responders; `responder_*`: what changes
     ///   of it, to be shown. `raw_taken`, `raw_lost`: a pulse for each raw frame that takes a receive, for each that is thrown away. `ready`: the rows are scrubbed. `busy`: they are not, or something is under way or waits in the FIFO.
-    /// - **Latency** 3 cycles from `arrival` to `errand`; 2 to `take`. **Rate** an arrival or change every 2 cycles:
+    /// - **Latency** 3 cycles from `arrival` to `errand`; 2 to `take` and `reserves`. **Rate** an arrival or change every 2 cycles:
     ///   one is chosen in the cycle in which the one before is acted on. If both are of one queue pair, the row that is being
     ///   written takes the place of the one that is read.
     /// - **Order** changes before arrivals: each is one command of the host.
@@ -97,7 +110,8 @@ block! {
     ///   `arrival` and `change` combinationally, to save a cycle; no other path leads from port to port.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; arrivals and changes wait.
     /// - **Limits** `QPS` from 1 to 24; `arrival` and `change` name queue pairs in the table. The path MTU has a code from 1
-    ///   to 5. The counts begin at zero when a queue pair resets.
+    ///   to 5. The counts begin at zero when a queue pair resets. Up to 15 kernels, each
+    ///   with an RPC op-code of its own; `result_log` is 0, or 12 to 16.
     pub struct Sequence<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -113,6 +127,13 @@ block! {
         pub counts_index: Signal<Out, Bits<QPS>>,
         pub answered: Signal<In, Bits<5>>,
         pub finished: Signal<In, Bits<5>>,
+        pub room: Signal<In, Bits<16>>,
+        pub room_more: Signal<In, Bits<16>>,
+        pub reserves: Signal<Out, Bit>,
+        pub reserves_kernel: Signal<Out, Bits<KERNEL_BITS>>,
+        pub reserves_begins: Signal<Out, Bit>,
+        pub reserves_ends: Signal<Out, Bit>,
+        pub reserves_qpn: Signal<Out, Bits<24>>,
         pub errand: StreamSource<Errand>,
         pub duplicates: Signal<Out, Bit>,
         pub naks: Signal<Out, Bit>,
@@ -132,6 +153,7 @@ block! {
         classify: Classify,
         fitting: Fitting,
         measure: Measure,
+        callees: Callees,
         judge: Judge,
         account: Account,
         errands: Fifo<Errand, ERRANDS_LOG>,
@@ -152,6 +174,7 @@ block! {
         kind: Reg<Kind>,
         fit: Reg<Fit>,
         measured: Reg<Measured>,
+        callee: Reg<Callee>,
         was_duplicate: Reg<Bit>,
         was_negative: Reg<Bit>,
         was_not_ready: Reg<Bit>,
@@ -170,6 +193,7 @@ block! {
         chosen: Signal<Local, Bits<QPS>>,
         judges: Signal<Local, Bit>,
         forgets: Signal<Local, Bit>,
+        nobody_called: Constant<Bits<KERNEL_BITS>> = number(NO_KERNEL),
         part_verb: Constant<Bits<2>> = number(KeyVerb::Part as u8),
         nothing: Constant<Standing> = Constant::new(Standing::default()),
         nobody: Constant<ResponderRow> = Constant::new(ResponderRow::default()),
@@ -179,13 +203,24 @@ block! {
     }
 }
 
+impl<const QPS: usize> Sequence<QPS> {
+    /// For kernels with these RPC op-codes, whose places are their numbers.
+    ///
+    /// # Panics
+    /// If there are more than 15, or two have the same.
+    #[must_use]
+    pub fn new(operations: &[u16]) -> Self {
+        Self { callees: Callees::new(operations), ..Self::default() }
+    }
+}
+
 impl<const QPS: usize> Logic for Sequence<QPS> {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "three cycles and what is told of them: one line a wire")]
     fn update(&mut self) {
         clock!(self, clock, rows, errands);
         dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, resets, held, queue_pair);
-        dff_setup!(self, clock, written, is_newer, kind, fit, measured);
+        dff_setup!(self, clock, written, is_newer, kind, fit, measured, callee);
         dff_setup!(self, clock, was_duplicate, was_negative, was_not_ready, was_early, was_unwanted);
         dff_setup!(self, clock, counted, counted_of);
         dff_setup!(self, clock, was_raw_taken, was_raw_lost);
@@ -243,6 +278,12 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.measure.finished.next = self.finished.val();
         self.measure.part_room.next = self.part.ready.val();
         self.measured.d.next = self.measure.measured.val();
+        self.callees.arrival.next = self.held.q.val();
+        self.callees.kind.next = self.classify.kind.val();
+        self.callees.standing.next = self.row.val();
+        self.callees.room.next = self.room.val();
+        self.callees.room_more.next = self.room_more.val();
+        self.callee.d.next = self.callees.callee.val();
 
         // Act.
         self.judges.next = self.is_acting.q.val() & !self.is_change.q.val();
@@ -251,8 +292,16 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.judge.kind.next = self.kind.q.val();
         self.judge.fit.next = self.fit.q.val();
         self.judge.measured.next = self.measured.q.val();
+        self.judge.callee.next = self.callee.q.val();
         self.judge.standing.next = self.row.val();
         self.take.next = self.judges.val() & self.judge.verdict.val().takes;
+        self.reserves.next = self.judges.val()
+            & self.judge.verdict.val().calls
+            & (self.callee.q.val().kernel != self.nobody_called.val());
+        self.reserves_kernel.next = self.callee.q.val().kernel;
+        self.reserves_qpn.next = self.held.q.val().qpn;
+        self.reserves_begins.next = self.kind.q.val().begins;
+        self.reserves_ends.next = self.kind.q.val().ends;
         self.part.valid.next = self.judges.val() & self.judge.verdict.val().parts;
         self.part.payload.next.verb = self.part_verb.val();
         self.part.payload.next.qpn = self.held.q.val().qpn;

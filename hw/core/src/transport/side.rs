@@ -14,7 +14,7 @@ use super::place::Place;
 use super::receives::Receives;
 use super::records::{
     Alarm, Arrival, Errand, KeyJob, Message, Nudge, Occasion, Operation, Order, PathRow, PeerRow, Progress,
-    ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Task, TxPacket, TxStep,
+    ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Task, TxFailure, TxPacket, TxStep,
 };
 use super::respond::Respond;
 use super::scatter::Scatter;
@@ -26,6 +26,7 @@ use super::statistics::Statistics;
 use super::template::Template;
 use super::timers::Timers;
 use crate::constant::number;
+use crate::fabric::records::{Call, KERNEL_BITS, News, Passage, ResultRow, STAGES_LOG};
 use crate::head::Head;
 use crate::host::dma_read::{ReadCommand, ReadData};
 use crate::host::work::{Done, EventRecord, HostWrite, QpChange, QpError, Unit, Work};
@@ -64,6 +65,7 @@ block! {
     ///   writer takes in this cycle; `issued`, `visible`: its tickets. `done`, `error`, `event`: completions, queue pairs that
     ///   fail, limits of SRQs and their last receives; `emptied`: queue pairs that have drained; `emptied_waits`: some are inside. `drain`, `drained`: packets either way that were under way are through. `pause`: forget packets, and answer
     ///   nothing. `command`, `reply`, `probe`, `exists`: what queue pairs are doing, as in [`Statistics`]. `time`, `wake`: as in [`Timers`]. Pulses for counters. `ready`, `busy`; `moves`: something moved, or works in silence.
+    ///   `room*`, `reserves*`, `call*`, `news`, `call_failure`, `stage_*`, `results`: the [`Fabric`](crate::fabric::join::Fabric); `area*`: where results are kept.
     ///   `key_work`, `key_reply`: the owner of memory windows, as in [`Keys`]; `key_done`: completions of that, a stream of their own, so
     ///   that who takes completions alone decides on their order.
     /// - **Latency, rate, back-pressure** those of the parts.
@@ -124,6 +126,25 @@ block! {
         pub event: StreamSource<EventRecord>,
         pub emptied: StreamSource<Bits<24>>,
         pub emptied_waits: Signal<Out, Bit>,
+        pub room: Signal<In, Bits<16>>,
+        pub room_more: Signal<In, Bits<16>>,
+        pub reserves: Signal<Out, Bit>,
+        pub reserves_kernel: Signal<Out, Bits<KERNEL_BITS>>,
+        pub reserves_begins: Signal<Out, Bit>,
+        pub reserves_ends: Signal<Out, Bit>,
+        pub reserves_qpn: Signal<Out, Bits<24>>,
+        pub call_data: StreamSource<Beat<D>>,
+        pub call_passage: Signal<Out, Passage>,
+        pub call: StreamSource<Call>,
+        pub news: StreamSink<News>,
+        pub call_failure: StreamSink<TxFailure>,
+        pub stage_sends: Signal<Out, Bit>,
+        pub stage_frees: Signal<Out, Bit>,
+        pub stage_number: Signal<Out, Bits<STAGES_LOG>>,
+        pub results: StreamSink<Beat<D>>,
+        pub area_enable: Signal<Out, Bit>,
+        pub area_index: Signal<Out, Bits<24>>,
+        pub area: Signal<In, ResultRow>,
         pub drain: Signal<In, Bit>,
         pub drained: Signal<Out, Bit>,
         pub pause: Signal<In, Bit>,
@@ -172,7 +193,8 @@ block! {
         answered: BlockRam<Bits<5>, QPS>,
         applied: BlockRam<Bits<5>, QPS>,
         writes: Writes<D>,
-        tasks: Arbiter<Task, 2>,
+        tasks: Arbiter<Task, 3>,
+        answer_failures: Arbiter<TxFailure, 2>,
         events: Arbiter<EventRecord, 2>,
         timers: Timers<QPS>,
         statistics: Statistics<QPS>,
@@ -225,10 +247,11 @@ impl<
     const LOG: usize,
 > Transport<D, QPS, SRQS, OUT, RING, LOG>
 {
-    /// For a card with this core clock.
+    /// For a card with this core clock, and kernels with these op-codes.
     #[must_use]
-    pub fn new(clock_khz: u64) -> Self {
-        Self { timers: Timers::new(clock_khz), ..Self::default() }
+    pub fn new(clock_khz: u64, operations: &[u16]) -> Self {
+        let sequence = Sequence::new(operations);
+        Self { timers: Timers::new(clock_khz), sequence, ..Self::default() }
     }
 }
 
@@ -265,6 +288,7 @@ impl<
         clock!(self, clock, sending, receiving, judging, answering, placing, taking, applying, counting);
         clock!(self, clock, departures, keying, keys, timing, tallying, kicks, send_drain, statistics);
         clock!(self, clock, receives, scatter, atomics, answered, applied, writes, tasks, events);
+        clock!(self, clock, answer_failures);
         dff_setup!(self, clock, finished_count);
         self.admit.reset.next = self.reset.val();
         self.segment.reset.next = self.reset.val();
@@ -310,6 +334,7 @@ impl<
         self.atomics.reset.next = self.reset.val();
         self.writes.reset.next = self.reset.val();
         self.tasks.reset.next = self.reset.val();
+        self.answer_failures.reset.next = self.reset.val();
         self.events.reset.next = self.reset.val();
 
         // Work becomes packets.
@@ -391,12 +416,14 @@ impl<
         self.nudges.sinks[2].payload.next.psn = 0.into();
         self.nudges.sinks[2].valid.next =
             self.fetch.failed.valid.val() & !self.fetch.failed.payload.val().is_response;
-        self.respond.failure.payload.next = self.fetch.failed.payload.val();
-        self.respond.failure.valid.next =
+        self.answer_failures.sinks[0].payload.next = self.fetch.failed.payload.val();
+        self.answer_failures.sinks[0].valid.next =
             self.fetch.failed.valid.val() & self.fetch.failed.payload.val().is_response;
+        StreamSink::<TxFailure>::link(&mut self.call_failure, &mut self.answer_failures.sinks[1]);
+        StreamSource::<TxFailure>::join(&mut self.answer_failures.source, &mut self.respond.failure);
         self.fetch.failed.ready.next = self.nudges.sinks[2].ready.val();
         if self.fetch.failed.payload.val().is_response {
-            self.fetch.failed.ready.next = self.respond.failure.ready.val();
+            self.fetch.failed.ready.next = self.answer_failures.sinks[0].ready.val();
         }
         StreamSource::<Nudge>::join(&mut self.receives.nudge, &mut self.nudges.sinks[3]);
         // A failure is in the arbiter before the next packet leaves Fetch, so no later frame departs before it.
@@ -451,6 +478,13 @@ impl<
         self.applied.read_enable.next = self.sequence.counts_enable.val();
         self.applied.read_address.next = self.sequence.counts_index.val();
         self.sequence.finished.next = self.applied.read_data.val();
+        self.sequence.room.next = self.room.val();
+        self.sequence.room_more.next = self.room_more.val();
+        self.reserves.next = self.sequence.reserves.val();
+        self.reserves_kernel.next = self.sequence.reserves_kernel.val();
+        self.reserves_begins.next = self.sequence.reserves_begins.val();
+        self.reserves_ends.next = self.sequence.reserves_ends.val();
+        self.reserves_qpn.next = self.sequence.reserves_qpn.val();
         self.applied.write_enable.next = self.atomics.finished_write.val();
         self.applied.write_address.next = self.atomics.finished_index.val();
         self.applied.write_data.next = self.atomics.finished.val();
@@ -469,6 +503,9 @@ impl<
         self.scatter.shared.next = self.shared[1].val();
         StreamSource::<ReadCommand>::link(&mut self.list_read, &mut self.scatter.read);
         StreamSink::<Unit>::link(&mut self.list_units, &mut self.scatter.units);
+        StreamSource::<Beat<D>>::link(&mut self.call_data, &mut self.place.call_data);
+        self.call_passage.next = self.place.call_passage.val();
+        StreamSource::<Call>::link(&mut self.call, &mut self.place.call);
         StreamSource::<HostWrite>::join(&mut self.place.write, &mut self.writes.writes[0]);
         StreamSource::<Beat<D>>::join(&mut self.place.write_data, &mut self.writes.data[0]);
         StreamSource::<HostWrite>::join(&mut self.atomics.write, &mut self.writes.writes[1]);
@@ -490,7 +527,33 @@ impl<
         StreamSource::<Bits<24>>::join(&mut self.kicks.right, &mut self.send_drain.kick);
         StreamSource::<Task>::join(&mut self.place.task, &mut self.tasks.sinks[0]);
         StreamSource::<Task>::join(&mut self.atomics.task, &mut self.tasks.sinks[1]);
+        self.tasks.sinks[2].valid.next = self.news.valid.val();
+        self.news.ready.next = self.tasks.sinks[2].ready.val();
+        self.tasks.sinks[2].payload.next.qpn = self.news.payload.val().qpn;
+        self.tasks.sinks[2].payload.next.pd = self.news.payload.val().pd;
+        self.tasks.sinks[2].payload.next.path_mtu = self.news.payload.val().path_mtu;
+        self.tasks.sinks[2].payload.next.answer = self.news.payload.val().answer;
+        self.tasks.sinks[2].payload.next.psn = self.news.payload.val().psn;
+        self.tasks.sinks[2].payload.next.msn = self.news.payload.val().msn;
+        self.tasks.sinks[2].payload.next.syndrome = 0.into();
+        self.tasks.sinks[2].payload.next.va = bit_cast::<64, 17>(self.news.payload.val().before);
+        self.tasks.sinks[2].payload.next.key = 0.into();
+        self.tasks.sinks[2].payload.next.length = bit_cast::<32, 17>(self.news.payload.val().length);
+        self.tasks.sinks[2].payload.next.value = 0.into();
+        self.tasks.sinks[2].payload.next.fresh = false;
+        self.tasks.sinks[2].payload.next.ticket = 0.into();
+        self.tasks.sinks[2].payload.next.place = self.news.payload.val().place;
+        self.tasks.sinks[2].payload.next.status = self.news.payload.val().status;
+        self.tasks.sinks[2].payload.next.stage = self.news.payload.val().stage;
+        self.tasks.sinks[2].payload.next.staged = self.news.payload.val().staged;
         StreamSource::<Task>::join(&mut self.tasks.source, &mut self.respond.task);
+        self.stage_sends.next = self.respond.stage_sends.val();
+        self.stage_frees.next = self.respond.stage_frees.val();
+        self.stage_number.next = self.respond.stage_number.val();
+        self.area_enable.next = self.respond.area_enable.val();
+        self.area_index.next = self.respond.area_index.val();
+        self.respond.area.next = self.area.val();
+        StreamSink::<Beat<D>>::link(&mut self.results, &mut self.fetch.results);
         StreamSource::<Operation>::join(&mut self.place.operation, &mut self.atomics.operation);
         StreamSource::<ReadCommand>::link(&mut self.word, &mut self.atomics.read);
         StreamSink::<ReadData<D>>::link(&mut self.word_data, &mut self.atomics.read_data);
@@ -682,6 +745,7 @@ impl<
             | self.keys.busy.val()
             | self.writes.busy.val()
             | self.tasks.source.valid.val()
+            | self.answer_failures.source.valid.val()
             | self.events.source.valid.val()
             | self.statistics.busy.val()
             | self.timers.busy.val()

@@ -2,13 +2,15 @@
 
 use stroma_abi::desc::region::rights;
 use stroma_abi::desc::rpc::PARAMETERS_MAX;
+use stroma_abi::desc::{Parameters, SlotCommand};
 use stroma_abi::wire::{NakCode, RpcStatus, RpcTarget, opcode};
+use stroma_kernel_models::{Invocation, Outcome};
 
 use super::incoming::Message;
 use super::resources::Called;
 use super::{Refusal, Responder, begins, demand, has_more};
 use crate::model::job::MESSAGE_MAX;
-use crate::model::{Call, Dropped, Memory, Outcome, Packet};
+use crate::model::{Dropped, Memory, Packet, Reach};
 
 /// Most bytes of an answer.
 const ANSWER_MAX: u32 = 1 << 16;
@@ -38,7 +40,7 @@ impl Responder {
             self.accept(request);
             return Ok(());
         }
-        let outcome = self.run(target, key, bytes, memory);
+        let outcome = self.run(target, key, &bytes, memory);
         let count = self.settings.packets(target.response_max);
         self.msn = self.msn.next();
         self.expected = self.expected.add(count);
@@ -70,22 +72,19 @@ impl Responder {
         Ok((target, reth.remote_key, reth.length))
     }
 
-    fn run(&self, target: RpcTarget, key: u32, mut bytes: Vec<u8>, memory: &mut Memory) -> Outcome {
-        if target.response_max > self.settings.result_max {
-            return Outcome::refused(RpcStatus::TooLong);
-        }
-        let payload = bytes.split_off(usize::from(target.parameter_words) * WORD);
-        let call = Call {
-            operation: target.operation,
-            flags: target.flags,
-            key,
-            domain: self.settings.domain,
-            queue_pair: self.settings.local,
-            parameters: bytes,
-            payload,
-            response_max: target.response_max,
+    fn run(&self, target: RpcTarget, key: u32, bytes: &[u8], memory: &mut Memory) -> Outcome {
+        let RpcTarget { response_max, flags, parameter_words, operation } = target;
+        let (parameters, data) = bytes.split_at(usize::from(parameter_words) * WORD);
+        // How many there may be was judged with the first packet.
+        let known = Parameters::new(parameters).filter(|_| response_max <= self.settings.result_max);
+        let Some(parameters) = known else {
+            return Outcome::bare(RpcStatus::TooLong as u32);
         };
-        self.kernels.run(&call, memory)
+        let queue_pair = self.settings.local;
+        let command =
+            SlotCommand { queue_pair, flags, operation, key, response_max, ..SlotCommand::default() };
+        let call = Invocation::new(command, parameters, data.to_vec());
+        self.kernels.run(&call, &mut Reach { memory, domain: self.settings.domain, queue_pair })
     }
 
     /// The answer of a call from packet `from` on.

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use stroma_abi::Psn;
+use stroma_kernel_models::Outcome;
 
-use super::super::{Access, Outcome, Settings};
+use super::super::{Access, Settings};
 
 /// A READ: its PSN, where it reads, how much.
 pub(super) struct Read {

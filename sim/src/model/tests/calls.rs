@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 use stroma_abi::desc::Status;
 use stroma_abi::desc::region::rights;
 use stroma_abi::desc::rpc::Parameters;
+use stroma_abi::kernel::traversal::{self, Traversal, TraversalStatus};
 use stroma_abi::wire::{Frame, Opcode, RpcStatus, opcode};
+use stroma_kernel_models::{Invocation, Outcome, traversal as model};
 
 use super::channel::Faults;
 use super::rig::{Pair, number, region, settings, sge, work};
-use crate::model::{Call, Completion, Operation, Outcome, Settings};
+use crate::model::{Completion, Operation, Settings};
 
 const MTU: u32 = 256;
 /// A kernel that answers as many bytes as its first parameter says, with the second as status.
@@ -22,7 +24,7 @@ fn pattern(length: usize, payload: &[u8]) -> Vec<u8> {
     (0..length).map(|index| (index % 241).to_le_bytes()[0].wrapping_add(sum)).collect()
 }
 
-type Executed = Arc<Mutex<Vec<Call>>>;
+type Executed = Arc<Mutex<Vec<Invocation>>>;
 
 /// A pair whose second end has the kernel, and the calls that it has executed.
 fn calling(seed: u64, faults: Faults, change: impl Fn(&mut Settings)) -> (Pair, Executed) {
@@ -35,8 +37,10 @@ fn calling(seed: u64, faults: Faults, change: impl Fn(&mut Settings)) -> (Pair, 
             KERNEL,
             Box::new(move |call, _| {
                 executed.lock().unwrap().push(call.clone());
-                let word = |at: usize| u32::from_le_bytes(call.parameters[at..at + 4].try_into().unwrap());
-                Outcome { status: word(4), data: pattern(word(0) as usize, &call.payload) }
+                let word = |at: usize| {
+                    u32::from_le_bytes(call.parameters.as_bytes()[at..at + 4].try_into().unwrap())
+                };
+                Outcome { status: word(4), data: pattern(word(0) as usize, &call.data) }
             }),
         );
         let mut settings = settings(end, 0, MTU);
@@ -92,7 +96,10 @@ fn answers_of_every_size_come_whole_and_with_their_status() {
         assert_eq!(pair.ends[0].poll(number(0, 0)).map(|done| done.status), Some(Status::Success));
         assert!(pair.dropped.is_empty(), "{:?}", pair.dropped);
         let executed = executed.lock().unwrap();
-        assert_eq!((executed.len(), executed[0].flags, executed[0].response_max), (1, 0x5a, most));
+        assert_eq!(
+            (executed.len(), executed[0].command.flags, executed[0].command.response_max),
+            (1, 0x5a, most)
+        );
         let behind = result(&pair, 0x1_0000)[10.min(length as usize)..length as usize].to_vec();
         assert_eq!(behind, pattern(length as usize, &[])[10.min(length as usize)..]);
     }
@@ -105,7 +112,7 @@ fn a_payload_comes_to_the_kernel_behind_the_parameters() {
         pair.post(1, call(40, Some(payload)), 64);
         pair.run();
         assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(1, 40)));
-        assert_eq!(executed.lock().unwrap()[0].payload, payload_bytes(payload));
+        assert_eq!(executed.lock().unwrap()[0].data, payload_bytes(payload));
         assert_eq!(result(&pair, 40), pattern(40, &payload_bytes(payload)));
         let sent = opcodes(&pair.sent[0]);
         let expected = if payload + 8 <= MTU { opcode::RPC_WRITE_ONLY } else { opcode::RPC_WRITE_FIRST };
@@ -226,7 +233,51 @@ fn over_a_bad_wire_each_call_is_executed_once_and_in_order() {
             assert_eq!(pair.ends[0].poll(number(0, 0)), Some(done(id, *length)), "seed {seed}");
         }
         let executed = executed.lock().unwrap();
-        let found: Vec<_> = executed.iter().map(|call| call.response_max).collect();
+        let found: Vec<_> = executed.iter().map(|call| call.command.response_max).collect();
         assert_eq!(found, sizes, "seed {seed}");
     }
+}
+
+#[test]
+fn a_kernel_walks_memory_of_the_peer_and_only_what_the_key_allows() {
+    let (mut pair, _) = calling(0, Faults::default(), |_| {});
+    let kernel = |call: &Invocation, reach: &mut crate::model::Reach<'_>| model::run(call, reach);
+    pair.ends[1].kernels.add(traversal::OPERATION, Box::new(kernel));
+    // Two elements of {key, next, value}: 5 at 0x100, 6 at 0x200, whose value lies at 0x300.
+    let words = [(0x100, [5, 0x200, 0]), (0x200, [6, 0, 0x300]), (0x300, [0x1234_5678, 0, 0])];
+    for key in [7, 8] {
+        let mut bytes = vec![0; 0x400];
+        for (at, values) in words {
+            bytes[at..at + 24].copy_from_slice(&values.map(u64::to_le_bytes).concat());
+        }
+        // The first key is for kernels, the second is not.
+        let rights = if key == 7 { rights::RPC } else { rights::REMOTE_READ };
+        pair.ends[1].memory.register(key, crate::model::Region { base: 0, bytes, domain: 0, rights });
+    }
+    let walk = |sought| Traversal {
+        root: 0x100,
+        sought,
+        mask: u64::MAX,
+        value_length: 8,
+        hop_limit: 10,
+        key_words: 1,
+        element_words: 3,
+        next_at: 1,
+        value_at: 2,
+        ..Traversal::default()
+    };
+    for (id, sought, key) in [(1, 6, 7), (2, 9, 7), (3, 6, 8)] {
+        let parameters = Parameters::new(&walk(sought).to_bytes()).unwrap();
+        let operation =
+            Operation::Call { operation: traversal::OPERATION, flags: 0, parameters, payload: None };
+        let work = crate::model::Work { remote_key: key, ..work(id, operation, 8) };
+        pair.ends[0].post(number(0, 0), work);
+    }
+    pair.run();
+    let statuses =
+        [RpcStatus::Ok as u32, TraversalStatus::NotFound as u32, RpcStatus::Access as u32].map(Some);
+    let found = [1, 2, 3].map(|_| pair.ends[0].poll(number(0, 0)).unwrap());
+    assert_eq!(found.map(|done| done.rpc), statuses);
+    assert_eq!(found.map(|done| done.bytes), [8, 0, 0]);
+    assert_eq!(result(&pair, 8), 0x1234_5678_u64.to_le_bytes());
 }

@@ -1,9 +1,11 @@
 //! What of a WQE has to be looked up, and where its units lie.
 
 use rust_hdl::prelude::*;
+use stroma_abi::wire::RpcTarget;
 
 use super::{HELD_LOG, PLACE_BITS};
-use crate::host::parse::operations::{ATOMICS, BARE, COPIES, FILLING, one_of};
+use crate::constant::number;
+use crate::host::parse::operations::{ATOMICS, BARE, CALLS, COPIES, FILLING, one_of};
 use crate::host::work::Work;
 use crate::prim::reg::Reg;
 use crate::record;
@@ -24,17 +26,20 @@ record! {
     pub struct Look {
         /// Place of its first unit.
         pub at: Bits<PLACE_BITS>,
-        /// It names one place beside its entries: `remote`, with `key`.
+        /// It names one place beside its entries: `remote`, with `key`; of an RPC that of its result, where the entries of others
+        /// begin.
         pub has_place: Bit,
-        /// Its one entry stands behind operands.
-        pub is_atomic: Bit,
+        /// It is an RPC.
+        pub is_call: Bit,
+        /// Its entries stand one place later: behind operands, or behind a result's.
+        pub is_second: Bit,
         /// Its entries are written, its one place is not; otherwise the other way round.
         pub fills_entries: Bit,
-        /// Scatter/gather entries; 0 with inline data.
+        /// Scatter/gather entries; 0 with inline data, and of an RPC without payload.
         pub entries: Bits<5>,
         /// Bytes of the payload.
         pub length: Bits<32>,
-        /// As in [`Work`].
+        /// As in [`Work`]; of an RPC, its `RpcTarget`.
         pub remote: Bits<64>,
         /// As in [`Work`].
         pub key: Bits<32>,
@@ -77,13 +82,17 @@ block! {
         missing: Signal<Local, Bits<PLACE_BITS>>,
         has_units: Signal<Local, Bit>,
         is_copy: Signal<Local, Bit>,
+        is_call: Signal<Local, Bit>,
+        has_result: Signal<Local, Bit>,
         is_quiet: Signal<Local, Bit>,
         is_full: Signal<Local, Bit>,
         moves: Signal<Local, Bit>,
         bare: Constant<Bits<256>> = one_of(BARE),
         copies: Constant<Bits<256>> = one_of(COPIES),
         filling: Constant<Bits<256>> = one_of(FILLING),
-        atomics: Constant<Bits<256>> = one_of(ATOMICS),
+        seconds: Constant<Bits<256>> = one_of(&[ATOMICS, CALLS].concat()),
+        calls: Constant<Bits<256>> = one_of(CALLS),
+        response_at: Constant<Bits<6>> = number(RpcTarget::RESPONSE_MAX.low_bit(RpcTarget::LEN)),
     }
 }
 
@@ -95,9 +104,13 @@ impl Logic for Intake {
             & !self.work.payload.val().status.any()
             & !self.bare.val().get_bit(self.work.payload.val().opcode.index());
         self.is_copy.next = self.copies.val().get_bit(self.work.payload.val().opcode.index());
+        self.is_call.next = self.calls.val().get_bit(self.work.payload.val().opcode.index());
+        self.has_result.next =
+            self.is_call.val() & (self.work.payload.val().remote >> self.response_at.val()).any();
         self.is_quiet.next = !self.has_units.val()
-            | !self.work.payload.val().length.any()
-            | (self.work.payload.val().inline & !self.is_copy.val());
+            | (!self.has_result.val()
+                & (!self.work.payload.val().length.any()
+                    | (self.work.payload.val().inline & !self.is_copy.val())));
 
         self.work.ready.next = self.taken.ready.val() & self.look.ready.val() & !self.is_ahead.q.val();
         self.taken.valid.next = self.work.valid.val() & self.look.ready.val() & !self.is_ahead.q.val();
@@ -108,12 +121,13 @@ impl Logic for Intake {
         self.look.valid.next =
             self.work.valid.val() & self.taken.ready.val() & !self.is_ahead.q.val() & !self.is_quiet.val();
         self.look.payload.next.at = self.start.q.val();
-        self.look.payload.next.has_place = self.is_copy.val();
-        self.look.payload.next.is_atomic = self.atomics.val().get_bit(self.work.payload.val().opcode.index());
+        self.look.payload.next.has_place = self.is_copy.val() | self.has_result.val();
+        self.look.payload.next.is_call = self.is_call.val();
+        self.look.payload.next.is_second = self.seconds.val().get_bit(self.work.payload.val().opcode.index());
         self.look.payload.next.fills_entries =
             self.filling.val().get_bit(self.work.payload.val().opcode.index());
         self.look.payload.next.entries = self.work.payload.val().sge_count;
-        if self.work.payload.val().inline {
+        if self.work.payload.val().inline | !self.work.payload.val().length.any() {
             self.look.payload.next.entries = 0.into();
         }
         self.look.payload.next.length = self.work.payload.val().length;

@@ -4,8 +4,9 @@ use rust_hdl::prelude::Bits;
 use stroma_abi::desc::region::rights;
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
 use stroma_abi::desc::{Sge, Status, WorkOp};
+use stroma_abi::wire::RpcTarget;
 
-use super::LENGTH_MAX;
+use super::{CALL_MAX, LENGTH_MAX};
 use crate::host::parse::Defect;
 use crate::host::work::Work;
 use crate::state::access::{Cause, XlatRequest};
@@ -42,12 +43,15 @@ pub fn has_units(work: &Work) -> bool {
 pub fn check(work: &Work, units: &[UnitBytes], judge: impl Fn(&XlatRequest) -> u64) -> Outcome {
     let mut outcome = Outcome { work: *work, sends: has_units(work), questions: Vec::new() };
     let length = u64::from(work.length);
-    if !outcome.sends || length == 0 {
+    let is_call = matches!(operation(work), Some(WorkOp::Rpc | WorkOp::RpcWrite));
+    let response = if is_call { RpcTarget::from_address(work.remote.into()).response_max } else { 0 };
+    if !outcome.sends || (length == 0 && response == 0) {
         return outcome;
     }
     let is_atomic = matches!(operation(work), Some(WorkOp::CmpSwap | WorkOp::FetchAdd));
-    let body = &units.concat()[if is_atomic { SECOND_AT } else { BODY_AT }..];
-    let count = if work.inline { 0 } else { work.sge_count.index() };
+    let bytes = units.concat();
+    let body = &bytes[if is_atomic || is_call { SECOND_AT } else { BODY_AT }..];
+    let count = if work.inline || length == 0 { 0 } else { work.sge_count.index() };
     let entries: Vec<Sge> =
         body.chunks(Sge::LEN).take(count).map(|entry| Sge::parse(entry).expect("a whole entry")).collect();
     assert_eq!(entries.len(), count, "the units hold the entries");
@@ -57,6 +61,11 @@ pub fn check(work: &Work, units: &[UnitBytes], judge: impl Fn(&XlatRequest) -> u
     let (place, fills_entries) = match operation(work) {
         Some(WorkOp::Gather) => (Some((place, true)), false),
         Some(WorkOp::Scatter) => (Some((place, false)), true),
+        Some(WorkOp::Rpc | WorkOp::RpcWrite) => {
+            let result = Sge::parse(&bytes[BODY_AT..]).expect("a whole entry");
+            let place = (result.address, u64::from(result.local_key), u64::from(response));
+            (Some((place, true)), false)
+        }
         other => (None, is_atomic || other == Some(WorkOp::Read)),
     };
     let pieces = entries
@@ -87,7 +96,7 @@ pub fn check(work: &Work, units: &[UnitBytes], judge: impl Fn(&XlatRequest) -> u
     let sum: u64 = entries.iter().map(|entry| u64::from(entry.length)).sum();
     let (status, vendor) = match refusal {
         _ if !work.inline && sum != length => (Status::LocalQueuePair, Defect::Sum as u64),
-        _ if length > LENGTH_MAX => (Status::LocalLength, 0),
+        _ if length > if is_call { CALL_MAX } else { LENGTH_MAX } => (Status::LocalLength, 0),
         Some(cause) if cause == Cause::PageList as u64 => (Status::General, cause),
         Some(cause) => (Status::LocalProtection, cause),
         None => return outcome,

@@ -3,10 +3,11 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::Sge;
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
+use stroma_abi::wire::RpcTarget;
 
 use super::ask::Range;
 use super::intake::Look;
-use super::{HELD_LOG, LENGTH_MAX, PLACE_BITS};
+use super::{CALL_MAX, HELD_LOG, LENGTH_MAX, PLACE_BITS};
 use crate::constant::number;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
@@ -18,7 +19,7 @@ block! {
     ///
     /// - **Ports** `look`: WQEs; `read_at`: the place that is looked at; `found`: the unit there, in the same cycle;
     ///   `written`: the place behind the last unit that came; `range`: for each WQE the ranges that have to be looked up, the
-    ///   one place of a copy first, the last of them with its end, into a FIFO.
+    ///   one place of a copy or the result of an RPC first, the last of them with its end, into a FIFO.
     /// - **Latency** 0 cycles. **Rate** 1 range or entry per cycle; units without entries take none.
     /// - **Backpressure** of `range` stalls all.
     /// - **Reset** forgets the WQE under way.
@@ -55,12 +56,14 @@ block! {
         third_at: Constant<Bits<10>> = number(2 * Sge::LEN * 8),
         fourth_at: Constant<Bits<10>> = number(3 * Sge::LEN * 8),
         body_slot: Constant<Bits<2>> = number(BODY_AT / Sge::LEN),
-        result_slot: Constant<Bits<2>> = number(SECOND_AT / Sge::LEN),
+        second_slot: Constant<Bits<2>> = number(SECOND_AT / Sge::LEN),
+        response_at: Constant<Bits<6>> = number(RpcTarget::RESPONSE_MAX.low_bit(RpcTarget::LEN)),
         last_slot: Constant<Bits<2>> = number(3_u64),
         address_at: Constant<Bits<8>> = number(Sge::ADDRESS.offset()),
         key_at: Constant<Bits<8>> = number(Sge::LOCAL_KEY.offset()),
         length_at: Constant<Bits<8>> = number(Sge::LENGTH.offset()),
         longest: Constant<Bits<32>> = number(LENGTH_MAX),
+        longest_call: Constant<Bits<32>> = number(CALL_MAX),
     }
 }
 
@@ -71,8 +74,8 @@ impl Logic for Ranges {
         self.is_placing.next = self.look.payload.val().has_place & !self.is_placed.q.val();
         self.place_now.next = self.look.payload.val().at;
         self.slot_now.next = self.body_slot.val();
-        if self.look.payload.val().is_atomic {
-            self.slot_now.next = self.result_slot.val();
+        if self.look.payload.val().is_second & !self.is_placing.val() {
+            self.slot_now.next = self.second_slot.val();
         }
         self.left_now.next = self.look.payload.val().entries;
         self.rest_now.next = bit_cast::<36, 32>(self.look.payload.val().length);
@@ -94,9 +97,10 @@ impl Logic for Ranges {
         }
         self.length.next = self.entry.val().get_bits::<32>(self.length_at.val().index());
 
-        // The list follows the one place; a place that has been written is behind `written`.
+        // The list follows the one place, which a copy's head names; a place that has been written is behind `written`.
         self.beyond.next = self.place_now.val() - self.written.val();
-        self.is_here.next = self.look.valid.val() & (self.is_placing.val() | self.beyond.val().get_bit(5));
+        self.is_here.next = self.look.valid.val()
+            & ((self.is_placing.val() & !self.look.payload.val().is_call) | self.beyond.val().get_bit(5));
         self.is_last.next = self.left_now.val() == 1;
         if self.is_placing.val() {
             self.is_last.next = !self.look.payload.val().entries.any();
@@ -107,7 +111,8 @@ impl Logic for Ranges {
         self.range.payload.next.ends = self.is_last.val();
         self.range.payload.next.mismatch =
             !self.is_placing.val() & (self.rest_now.val() != bit_cast::<36, 32>(self.length.val()));
-        self.range.payload.next.excess = self.look.payload.val().length > self.longest.val();
+        self.range.payload.next.excess = (self.look.payload.val().length > self.longest.val())
+            | (self.look.payload.val().is_call & (self.look.payload.val().length > self.longest_call.val()));
         self.range.payload.next.va = self.entry.val().get_bits::<64>(self.address_at.val().index());
         self.range.payload.next.reach = self.length.val() - 1;
         self.range.payload.next.key = self.entry.val().get_bits::<32>(self.key_at.val().index());
@@ -118,6 +123,13 @@ impl Logic for Ranges {
             self.range.payload.next.reach = self.look.payload.val().length - 1;
             self.range.payload.next.key = self.look.payload.val().key;
             self.range.payload.next.writes = !self.look.payload.val().fills_entries;
+        }
+        // As much of the result's entry as the answer may take.
+        if self.is_placing.val() & self.look.payload.val().is_call {
+            self.range.payload.next.va = self.entry.val().get_bits::<64>(self.address_at.val().index());
+            self.range.payload.next.reach =
+                bit_cast::<32, 64>(self.look.payload.val().remote >> self.response_at.val()) - 1;
+            self.range.payload.next.key = self.entry.val().get_bits::<32>(self.key_at.val().index());
         }
 
         // An entry without bytes waits for room it does not take, so that no step waits for what an entry says.

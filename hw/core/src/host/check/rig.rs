@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::WorkOp::{
-    self, Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Scatter, Send, SendImm, SendInv, Write,
-    WriteImm,
+    self, Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Rpc, RpcWrite, Scatter, Send, SendImm,
+    SendInv, Write, WriteImm,
 };
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
 use stroma_abi::desc::{Sge, Status};
+use stroma_abi::wire::RpcTarget;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::model::{Outcome, UnitBytes, check, has_units};
@@ -34,7 +35,8 @@ pub(super) struct Case {
 impl Case {
     /// A copy between one place and these pieces, or a request to the peer, in as few units as hold them.
     pub(super) fn copy(op: WorkOp, place: Sge, pieces: &[Sge]) -> Self {
-        let mut bytes = vec![0xa5; if ATOMICS.contains(&op) { SECOND_AT } else { BODY_AT }];
+        let is_second = ATOMICS.contains(&op) || op == RpcWrite;
+        let mut bytes = vec![0xa5; if is_second { SECOND_AT } else { BODY_AT }];
         bytes.extend(pieces.iter().flat_map(Sge::to_bytes));
         bytes.resize(bytes.len().next_multiple_of(UNIT), 0x5a);
         let units: Vec<UnitBytes> =
@@ -53,9 +55,33 @@ impl Case {
         Self { work, units }
     }
 
+    /// An RPC with parameters, whose answer of up to `response_max` bytes goes to `result`.
+    pub(super) fn rpc(result: Sge, response_max: u32, parameters: u8) -> Self {
+        let mut case = Self::stream(result, response_max, &[]);
+        case.work.opcode = (Rpc as u64).into();
+        (case.work.inline, case.work.length) = (true, u64::from(parameters).into());
+        case.units.resize((SECOND_AT + usize::from(parameters)).div_ceil(UNIT), [0x5a; UNIT]);
+        case.work.units = (case.units.len() as u64).into();
+        case
+    }
+
+    /// An RPC whose payload is in these pieces.
+    pub(super) fn stream(result: Sge, response_max: u32, pieces: &[Sge]) -> Self {
+        let length = pieces.iter().map(|piece| piece.length).sum();
+        let mut case = Self::copy(RpcWrite, Sge { length, ..result }, pieces);
+        result.emit(&mut case.units[0][BODY_AT..]);
+        case.work.remote = RpcTarget { response_max, ..target() }.to_address().into();
+        case
+    }
+
     pub(super) fn outcome(&self, mood: Mood) -> Outcome {
         check(&self.work, &self.units, |question| mood.judge(question))
     }
+}
+
+/// What an RPC says beside the longest answer, none of which matters here.
+fn target() -> RpcTarget {
+    RpcTarget { response_max: 0, flags: 0xa5, parameter_words: 0, operation: 0x5aa5 }
 }
 
 /// One in so many questions is refused, as its address says.
@@ -78,24 +104,53 @@ fn small(rng: &mut SplitMix64, below: u64) -> usize {
 /// Operations with units: copies, and what is asked of a peer.
 pub(super) const COPIES: [WorkOp; 2] = [Gather, Scatter];
 pub(super) const REQUESTS: [WorkOp; 8] = [Send, SendImm, SendInv, Write, WriteImm, Read, CmpSwap, FetchAdd];
+pub(super) const CALLS: [WorkOp; 2] = [Rpc, RpcWrite];
 pub(super) const ATOMICS: [WorkOp; 2] = [CmpSwap, FetchAdd];
 /// Those whose data may be inline.
 const INLINE: [WorkOp; 6] = [Gather, Send, SendImm, SendInv, Write, WriteImm];
 
+/// A piece of memory of any length, also at the end of all addresses.
+fn piece(rng: &mut SplitMix64) -> Sge {
+    let length = [0, 1, 2, 5000, 1 << 27, 1 << 31][small(rng, 32).saturating_sub(26)];
+    let length = if length == 0 && rng.below(4) != 0 { 1 + rng.below(300) } else { length };
+    let address = match rng.below(30) {
+        0 => 0_u64.wrapping_sub(length),
+        1 => 1_u64.wrapping_sub(length),
+        2 => u64::MAX,
+        _ => rng.next_u64() >> 8,
+    };
+    Sge { address, local_key: rng.next_u32(), length: u32::try_from(length).expect("in range") }
+}
+
+/// An RPC of either kind.
+fn random_call(rng: &mut SplitMix64) -> Case {
+    let result = piece(rng);
+    let response_max = if rng.below(4) == 0 { 0 } else { result.length.min(1 << 16) };
+    let mut case = if rng.below(2) == 0 {
+        let words = u8::try_from(rng.below(17)).expect("few");
+        Case::rpc(result, response_max, 4 * words)
+    } else {
+        let most = [1, 2, 5, 16][small(rng, 4)];
+        let mut pieces: Vec<Sge> = (0..=small(rng, most)).map(|_| piece(rng)).collect();
+        for piece in &mut pieces {
+            piece.length = piece.length.min(1 << 27);
+        }
+        Case::stream(result, response_max, &pieces)
+    };
+    match rng.below(8) {
+        0 => case.work.length = 0.into(),
+        1 if !case.work.inline => case.work.length = case.work.length + 1_u64,
+        _ => {}
+    }
+    case
+}
+
 /// Any work: copies and requests good and bad, inline data, and what passes.
 pub(super) fn random(rng: &mut SplitMix64) -> Case {
+    if rng.below(6) == 0 {
+        return random_call(rng);
+    }
     let op = if rng.below(3) == 0 { COPIES[small(rng, 2)] } else { REQUESTS[small(rng, 8)] };
-    let piece = |rng: &mut SplitMix64| {
-        let length = [0, 1, 2, 5000, 1 << 27, 1 << 31][small(rng, 32).saturating_sub(26)];
-        let length = if length == 0 && rng.below(4) != 0 { 1 + rng.below(300) } else { length };
-        let address = match rng.below(30) {
-            0 => 0_u64.wrapping_sub(length),
-            1 => 1_u64.wrapping_sub(length),
-            2 => u64::MAX,
-            _ => rng.next_u64() >> 8,
-        };
-        Sge { address, local_key: rng.next_u32(), length: u32::try_from(length).expect("in range") }
-    };
     let is_atomic = ATOMICS.contains(&op);
     let most = if is_atomic { 1 } else { [1, 2, 6, 16][small(rng, 4)] };
     let mut pieces: Vec<Sge> = (0..=small(rng, most)).map(|_| piece(rng)).collect();

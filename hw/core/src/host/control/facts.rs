@@ -5,12 +5,30 @@ use std::collections::BTreeMap;
 use stroma_abi::desc::rpc::PARAMETERS_MAX;
 use stroma_abi::desc::sge::SGE_MAX;
 use stroma_abi::desc::wqe::UNITS_MAX;
-use stroma_abi::regs::map::{BAR0, capabilities, catalogue, identity};
+use stroma_abi::regs::map::{BAR0, CATALOGUE_MAX, capabilities, catalogue, identity};
 use stroma_abi::regs::{Access, Block, Reg};
 use stroma_abi::wire::classify::PAYLOAD_MAX;
 
-/// Kernel slots: there are none yet.
-const SLOTS: u64 = 0;
+/// A kernel of the card, as the catalogue shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// RPC op-code that chooses it.
+    pub operation: u16,
+    /// Version of the kernel.
+    pub version: u16,
+    /// Fingerprint of its parameters' layout.
+    pub parameter_layout: u32,
+}
+
+impl Kernel {
+    /// What `catalogue::KERNEL` reads.
+    pub(super) fn word(self) -> u64 {
+        compose(
+            &catalogue::KERNEL,
+            [self.operation.into(), self.version.into(), self.parameter_layout.into()],
+        )
+    }
+}
 
 /// What the capabilities of a build say; the registers of the same names hold them.
 #[derive(Clone, Debug, Default)]
@@ -35,10 +53,12 @@ pub struct Facts {
     pub features: u32,
     /// First 64 bits of the hash of the RTL text.
     pub rtl_hash: u64,
+    /// The kernels, by slot.
+    pub kernels: Vec<Kernel>,
 }
 
 impl Facts {
-    /// Registers that the build decides, and what they read.
+    /// Registers that the build decides, and what they read; the entries of the catalogue apart.
     #[must_use]
     pub fn registers(&self) -> [(Block, Reg, u64); 12] {
         use capabilities as c;
@@ -55,7 +75,7 @@ impl Facts {
             of(c::DOORBELL_PAGES, self.doorbell_pages),
             (c::BLOCK, c::LIMITS, limits()),
             of(c::FEATURES, self.features),
-            (catalogue::BLOCK, catalogue::SLOTS, SLOTS),
+            (catalogue::BLOCK, catalogue::SLOTS, self.kernels.len() as u64),
         ]
     }
 
@@ -76,16 +96,31 @@ impl Facts {
         for (block, reg, value) in self.registers() {
             put(block.address(&reg), value);
         }
+        assert!(
+            self.kernels.len() <= CATALOGUE_MAX,
+            "the catalogue has no room for {} kernels",
+            self.kernels.len()
+        );
+        // All entries have their row, so that the number of rows does not depend on the build.
+        for slot in 0..CATALOGUE_MAX {
+            let entry = self.kernels.get(slot).map_or(0, |kernel| kernel.word());
+            put(catalogue::BLOCK.offset + catalogue::KERNEL.element(slot), entry);
+        }
         words
     }
 }
 
 /// What `capabilities::LIMITS` reads.
 fn limits() -> u64 {
-    let mut bytes = [0; 4];
     let values = [UNITS_MAX, SGE_MAX, PAYLOAD_MAX.ilog2() as usize, PARAMETERS_MAX / 4];
-    for (entry, value) in capabilities::LIMITS.fields.iter().zip(values) {
-        entry.field.write(&mut bytes, value as u128);
+    compose(&capabilities::LIMITS, values.map(|value| value as u64))
+}
+
+/// What a register reads whose parts have these values.
+fn compose<const N: usize>(reg: &Reg, values: [u64; N]) -> u64 {
+    let mut bytes = [0; 8];
+    for (entry, value) in reg.fields.iter().zip(values) {
+        entry.field.write(&mut bytes, value.into());
     }
-    u32::from_le_bytes(bytes).into()
+    u64::from_le_bytes(bytes)
 }

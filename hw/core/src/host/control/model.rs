@@ -3,7 +3,9 @@
 use num_bigint::BigUint;
 use stroma_abi::desc::RING_ALIGN_LOG;
 use stroma_abi::desc::mailbox::{BODY_AT, Command, CommandStatus, MAILBOX_LEN, ObjectKind, Reply};
-use stroma_abi::regs::map::{BAR0, BAR2_AT, DOORBELL_PAGE, events, identity, mailbox, moderation, port};
+use stroma_abi::regs::map::{
+    BAR0, BAR2_AT, DOORBELL_PAGE, events, identity, kernels, mailbox, moderation, port,
+};
 use stroma_abi::regs::{Access, Block, Reg};
 
 use super::moderation::Moderation;
@@ -123,6 +125,18 @@ impl Bars {
         half(&port::ADDRESS_LOW) << 64 | half(&port::ADDRESS_HIGH)
     }
 
+    /// Cycles that an invocation may take, and that may pass between two packets of a request.
+    #[must_use]
+    pub fn kernel_limits(&self) -> [u64; 2] {
+        [&kernels::LIMIT, &kernels::PATIENCE].map(|reg| self.get(&kernels::BLOCK, reg, 0))
+    }
+
+    /// Something that is counted has happened in a kernel's slot.
+    pub fn count(&mut self, counter: &Reg, slot: usize) {
+        let count = self.get(&kernels::BLOCK, counter, slot).wrapping_add(1);
+        self.set(&kernels::BLOCK, counter, slot, count);
+    }
+
     /// The host reads.
     pub fn load(&mut self, address: usize) -> u64 {
         let (at, is_high) = (address / 8 * 8, address & 4 != 0);
@@ -207,11 +221,11 @@ impl Bars {
         if goes && is_ready && !self.is_running { self.go() } else { None }
     }
 
-    /// Registers that the host may change, and the mailbox, are as after reset.
+    /// Registers that the host may change, the mailbox, and what is counted of kernels are as after reset.
     fn restart(&mut self) {
         let fresh = Self::default();
         for (block, reg, address) in elements() {
-            if reg.access != Access::ReadOnly || block.name == "mailbox" {
+            if reg.access != Access::ReadOnly || ["mailbox", "kernels"].contains(&block.name) {
                 let bytes = address..address + reg.width / 8;
                 self.bytes[bytes.clone()].copy_from_slice(&fresh.bytes[bytes]);
             }

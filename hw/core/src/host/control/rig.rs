@@ -2,12 +2,12 @@
 
 mod access;
 
-use stroma_abi::regs::map::{capabilities, counters, events, identity, rx_classes};
+use stroma_abi::regs::map::{capabilities, catalogue, counters, events, identity, kernels, rx_classes};
 use stroma_abi::regs::{Block, Reg};
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::Control;
-use super::facts::Facts;
+use super::facts::{Facts, Kernel};
 use super::live::{CLASSES, COUNTS, HEAD};
 use super::mailbox::OWNERS;
 use super::model::{Bars, Effect};
@@ -29,8 +29,27 @@ pub(super) fn facts() -> Facts {
         doorbell_pages: 1 << 6,
         features: 0x25,
         rtl_hash: 0x0123_4567_89ab_cdef,
+        kernels: (1..=3)
+            .map(|slot| Kernel {
+                operation: 0x1100 * slot,
+                version: slot,
+                parameter_layout: 0x8765_4321 << slot,
+            })
+            .collect(),
     }
 }
+
+/// Pulses by kernel, and what counts them.
+pub(super) const PULSES: [(&str, Reg); 5] = [
+    ("kernel_invoked", kernels::INVOKED),
+    ("kernel_succeeded", kernels::SUCCEEDED),
+    ("kernel_failed", kernels::FAILED),
+    ("kernel_expired", kernels::STOPPED),
+    ("kernel_aborted", kernels::STOPPED),
+];
+
+/// Cycles behind which pulses of kernels are counted.
+pub(super) const COUNTING: u64 = 19;
 
 pub(super) struct Rig {
     pub(super) bench: Bench,
@@ -104,12 +123,20 @@ impl Rig {
             self.bars.set(&capabilities::BLOCK, reg, 0, value.into());
         }
         self.bars.set(&identity::BLOCK, &identity::RTL_HASH, 0, facts.rtl_hash);
+        self.bars.set(&catalogue::BLOCK, &catalogue::SLOTS, 0, 3);
+        let entries = [0x0eca_8642_0001_1100, 0x1d95_0c84_0002_2200, 0x3b2a_1908_0003_3300];
+        for (slot, entry) in entries.into_iter().enumerate() {
+            self.bars.set(&catalogue::BLOCK, &catalogue::KERNEL, slot, entry);
+        }
         for (port, block, reg, index) in Self::shown() {
             self.show(&port, block, reg, index, 0);
         }
         self.status(true, false);
         self.drive("overflows", 0);
         self.drive("clear", 0);
+        for (port, _) in PULSES {
+            self.drive(port, 0);
+        }
         self.bench.reset(1);
         self.running = None;
         self.effects.clear();
@@ -165,6 +192,20 @@ impl Rig {
         self.step();
         self.drive("overflows", 0);
         self.bars.set(&events::BLOCK, &events::OVERFLOW, 0, 1);
+    }
+
+    /// Something happens in kernels, a bit for each, in the order of [`PULSES`]: in one cycle.
+    pub(super) fn happens(&mut self, bits: [u64; PULSES.len()]) {
+        for ((port, counter), bits) in PULSES.iter().zip(bits) {
+            self.drive(port, bits);
+            for slot in (0..16).filter(|slot| bits >> slot & 1 == 1) {
+                self.bars.count(counter, slot);
+            }
+        }
+        self.step();
+        for (port, _) in PULSES {
+            self.drive(port, 0);
+        }
     }
 
     /// One cycle; notes what the card did.

@@ -1,4 +1,5 @@
 mod commands;
+mod kernels;
 mod pages;
 mod registers;
 
@@ -7,7 +8,7 @@ use stroma_verilate::{Pause, SplitMix64};
 
 use super::Control;
 use super::model::elements;
-use super::rig::Rig;
+use super::rig::{COUNTING, Rig};
 use crate::host::axi_lite::{LiteAddress, LiteRead, LiteWrite};
 use crate::testing::{collect, noise, push};
 use crate::verilog::differential::{assert_agree, differential};
@@ -29,7 +30,10 @@ fn any_address(rng: &mut SplitMix64) -> usize {
         0..8 => registers[small(rng, registers.len())],
         8..11 => events::BLOCK.offset + 4 * small(rng, 9),
         11 => moderation::BLOCK.offset + 0x10 + 8 * small(rng, 3),
-        12 => port::BLOCK.offset + [0x10, 0x18, 0x1c, 0x100, 0x108, 0x1f8][small(rng, 6)],
+        12 => {
+            let offset = [0x10, 0x18, 0x1c, 0x100, 0x108, 0x1f8, 0x210, 0x214][small(rng, 8)];
+            port::BLOCK.offset + offset
+        }
         13..15 => identity::BLOCK.address(&identity::TIME) + 4 * small(rng, 2),
         15..17 => small(rng, BAR0.len),
         17 => BAR0.len + small(rng, BAR2_AT - BAR0.len),
@@ -86,6 +90,11 @@ fn change(rig: &mut Rig) {
     rig.status(is_ready, has_link);
     if rig.rng.below(4) == 0 {
         rig.lose();
+    }
+    if rig.rng.below(4) == 0 {
+        let bits = std::array::from_fn(|_| rig.rng.next_u64() & rig.rng.next_u64() & 0xffff);
+        rig.happens(bits);
+        rig.run(COUNTING);
     }
 }
 
@@ -272,7 +281,12 @@ fn rust_and_verilog_agree() {
             link,
             producer,
             overflows,
-            vector_index
+            vector_index,
+            kernel_invoked,
+            kernel_succeeded,
+            kernel_failed,
+            kernel_expired,
+            kernel_aborted
         ]
     );
     assert_agree([case], 300);

@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::Sge;
-use stroma_abi::desc::wqe::{BODY_AT, UNIT};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
 
 use crate::constant::number;
 use crate::prim::fifo::Fifo;
@@ -10,6 +10,8 @@ use crate::prim::reg::Reg;
 use crate::record;
 use crate::stream::{StreamSink, StreamSource};
 
+const _: () =
+    assert!(SECOND_AT + Sge::LEN == UNIT, "behind the entry of a result, the first unit holds one more");
 const _: () = assert!(Sge::LEN * 8 == 128 && UNIT == 4 * Sge::LEN, "a unit has four places of 128 bits");
 
 record! {
@@ -21,6 +23,8 @@ record! {
         pub sge_count: Bits<5>,
         /// They are wanted: there are some, and they stand for bytes.
         pub has_entries: Bit,
+        /// They begin one place later, behind the entry of an RPC's result.
+        pub is_second: Bit,
         /// Data are wanted, which stand in their place. With neither, the units do not matter.
         pub has_data: Bit,
     }
@@ -78,6 +82,7 @@ block! {
         is_last_unit: Signal<Local, Bit>,
         is_last_entry: Signal<Local, Bit>,
         has_entry: Signal<Local, Bit>,
+        place_now: Signal<Local, Bits<2>>,
         is_there: Signal<Local, Bit>,
         gives: Signal<Local, Bit>,
         leaves: Signal<Local, Bit>,
@@ -96,16 +101,21 @@ impl Logic for Entries {
         dff_setup!(self, clock, unit, place, entry, is_given);
         self.found.reset.next = self.reset.val();
 
+        self.place_now.next = self.place.q.val();
+        // The first unit has room for one of them then, at its end.
+        if self.order.payload.val().is_second & (self.unit.q.val() == 1) {
+            self.place_now.next = self.last_place.val();
+        }
         self.sge.next = self.units.payload.val().get_bits::<128>(0);
         for i in 1..4 {
-            if self.place.q.val().index() == i {
+            if self.place_now.val().index() == i {
                 self.sge.next = self.units.payload.val().get_bits::<128>(i * 128);
             }
         }
         self.is_there.next = self.order.valid.val() & self.units.valid.val();
         self.is_last_unit.next = self.unit.q.val() == self.order.payload.val().units;
         self.is_last_entry.next = (self.entry.q.val() == self.order.payload.val().sge_count)
-            | (self.is_last_unit.val() & (self.place.q.val() == self.last_place.val()));
+            | (self.is_last_unit.val() & (self.place_now.val() == self.last_place.val()));
         self.has_entry.next = self.order.payload.val().has_entries & !self.is_given.q.val();
 
         self.found.sink.valid.next = self.is_there.val() & self.has_entry.val();
@@ -130,7 +140,7 @@ impl Logic for Entries {
             & !self.has_entry.val()
             & (!self.order.payload.val().has_data | self.inlines.ready.val());
         if self.gives.val() {
-            self.leaves.next = self.is_last_entry.val() | (self.place.q.val() == self.last_place.val());
+            self.leaves.next = self.is_last_entry.val() | (self.place_now.val() == self.last_place.val());
         }
         self.units.ready.next = self.leaves.val();
         self.order.ready.next = self.leaves.val() & self.is_last_unit.val();

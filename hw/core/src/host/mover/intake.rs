@@ -84,6 +84,7 @@ impl Logic for Intake {
         self.orders.sink.payload.next.units = self.work.payload.val().units;
         self.orders.sink.payload.next.sge_count = self.work.payload.val().sge_count;
         self.orders.sink.payload.next.has_entries = self.has_bytes.val() & self.has_entries.val();
+        self.orders.sink.payload.next.is_second = false;
         self.orders.sink.payload.next.has_data = self.has_bytes.val() & self.work.payload.val().inline;
         self.plans.sink.valid.next = self.enters.val();
         self.plans.sink.payload.next.has_data = self.has_units.val()

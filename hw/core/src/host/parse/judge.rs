@@ -1,23 +1,28 @@
 //! What a WQE is worth.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
+use stroma_abi::desc::rpc::PARAMETERS_MAX;
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT, UNITS_MAX};
 use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead, sge::SGE_MAX};
+use stroma_abi::wire::RpcTarget;
 
 use super::Defect;
 use super::known::Known;
-use super::operations::{ATOMIC_LEN, ATOMICS, BARE, INLINE, KEYS, one_of};
+use super::operations::{ATOMIC_LEN, ATOMICS, BARE, CALLS, INLINE, KEYS, RESPONSE_MAX, one_of};
 use crate::constant::number;
 use crate::host::work::{Job, Work};
+
+const _: () = assert!(SECOND_AT + PARAMETERS_MAX <= 2 * UNIT, "two units hold all parameters");
 
 block! {
     /// Judges one WQE by its head. Logic only.
     ///
     /// Defects are told in this order: index, because a stale slot says nothing else that is true; units; op-code; flags;
-    /// inline length; entries; length of a frame.
+    /// inline length; entries; length of a frame; parameters and answer of an RPC.
     ///
     /// - **Ports** `job`: its job; `failed`: which could not be read; `is_first`: it is the job's first; `left`: units from
-    ///   the WQE's first to the job's last; `index`: the index of its place; `head`: its first half unit. `stops`: it goes on
+    ///   the WQE's first to the job's last; `index`: the index of its place; `head`: its first half unit; `room`: bytes of
+    ///   the entry behind it. `stops`: it goes on
     ///   behind the job's end and has to wait, the other outputs do not count. `work`: what it gives; `is_bad`: the job
     ///   ends behind it; `sends`: its units go along; `count`: units it counts as, never more than `left`.
     /// - **Latency** 0 cycles. **Reset** none.
@@ -28,6 +33,7 @@ block! {
         pub left: Signal<In, Bits<6>>,
         pub index: Signal<In, Bits<16>>,
         pub head: Signal<In, Bits<256>>,
+        pub room: Signal<In, Bits<32>>,
         pub stops: Signal<Out, Bit>,
         pub work: Signal<Out, Work>,
         pub is_bad: Signal<Out, Bit>,
@@ -44,6 +50,14 @@ block! {
         inline_room: Signal<Local, Bits<32>>,
         is_nop: Signal<Local, Bit>,
         is_key: Signal<Local, Bit>,
+        is_rpc: Signal<Local, Bit>,
+        is_call: Signal<Local, Bit>,
+        remote: Signal<Local, Bits<64>>,
+        words: Signal<Local, Bits<8>>,
+        parameters: Signal<Local, Bits<32>>,
+        response: Signal<Local, Bits<32>>,
+        has_parameters: Signal<Local, Bit>,
+        has_result: Signal<Local, Bit>,
         is_count: Signal<Local, Bit>,
         has_units: Signal<Local, Bit>,
         has_flags: Signal<Local, Bit>,
@@ -69,6 +83,13 @@ block! {
         bare: Constant<Bits<256>> = one_of(BARE),
         may_inline: Constant<Bits<256>> = one_of(INLINE),
         atomics: Constant<Bits<256>> = one_of(ATOMICS),
+        calls: Constant<Bits<256>> = one_of(CALLS),
+        rpc: Constant<Bits<8>> = number(WorkOp::Rpc as u64),
+        words_at: Constant<Bits<6>> = number(RpcTarget::PARAMETER_WORDS.low_bit(RpcTarget::LEN)),
+        response_at: Constant<Bits<6>> = number(RpcTarget::RESPONSE_MAX.low_bit(RpcTarget::LEN)),
+        most_words: Constant<Bits<8>> = number(PARAMETERS_MAX / 4),
+        first_words: Constant<Bits<8>> = number((UNIT - SECOND_AT) / 4),
+        most_response: Constant<Bits<32>> = number(RESPONSE_MAX),
         atomic_len: Constant<Bits<32>> = number(ATOMIC_LEN),
         most_units: Constant<Bits<4>> = number(UNITS_MAX),
         most_entries: Constant<Bits<5>> = number(SGE_MAX),
@@ -87,6 +108,8 @@ block! {
         bad_length: Constant<Bits<8>> = number(Defect::InlineLength as u64),
         bad_entries: Constant<Bits<8>> = number(Defect::SgeCount as u64),
         bad_frame: Constant<Bits<8>> = number(Defect::FrameLength as u64),
+        bad_parameters: Constant<Bits<8>> = number(Defect::Parameters as u64),
+        bad_response: Constant<Bits<8>> = number(Defect::Response as u64),
         unread: Constant<Bits<8>> = number(Defect::Fetch as u64),
     }
 }
@@ -105,6 +128,8 @@ impl Logic for Judge {
         self.units.next = self.text.val().get_bits::<4>(self.units_at.val().index());
         self.is_nop.next = self.opcode.val() == self.nop.val();
         self.is_key.next = self.keys.val().get_bit(self.opcode.val().index());
+        self.is_rpc.next = self.opcode.val() == self.rpc.val();
+        self.is_call.next = self.calls.val().get_bit(self.opcode.val().index());
         self.length.next = self.text.val().get_bits::<32>(self.length_at.val().index());
         self.entries.next = bit_cast::<5, 4>(self.text.val().get_bits::<4>(self.sge_count_at.val().index()));
         if !self.entries.val().any() & self.length.val().any() {
@@ -138,7 +163,9 @@ impl Logic for Judge {
         self.inline_room.next =
             (bit_cast::<32, 4>(self.units.val()) << self.unit_log.val()) - self.body_at.val();
         self.has_data.next = !self.inline.val() | (self.length.val() <= self.inline_room.val());
-        self.has_entries.next = (bit_cast::<6, 5>(self.entries.val()) + self.head_entries.val())
+        // The result's entry stands before those of an RPC's payload.
+        self.has_entries.next = ((bit_cast::<6, 5>(self.entries.val()) + self.head_entries.val())
+            + self.is_call.val())
             <= (self.wide_units.val() << self.entries_log.val());
         // Operands and result fill the first unit.
         if self.atomics.val().get_bit(self.opcode.val().index()) {
@@ -147,6 +174,21 @@ impl Logic for Judge {
         if self.is_key.val() {
             self.has_entries.next = !self.entries.val().any() & !self.length.val().any();
         }
+        if self.is_rpc.val() {
+            self.has_entries.next = self.entries.val() == 1;
+        }
+        self.remote.next = self.text.val().get_bits::<64>(self.remote_at.val().index());
+        self.words.next = bit_cast::<8, 64>(self.remote.val() >> self.words_at.val());
+        self.parameters.next = bit_cast::<32, 8>(self.words.val()) << 2;
+        self.response.next = bit_cast::<32, 64>(self.remote.val() >> self.response_at.val());
+        self.has_parameters.next = self.parameters.val() <= self.length.val();
+        // Two units hold as many as there may be.
+        if self.is_rpc.val() {
+            self.has_parameters.next = (self.parameters.val() == self.length.val())
+                & ((self.units.val() != 1) | (self.words.val() <= self.first_words.val()));
+        }
+        self.has_result.next =
+            (self.response.val() <= self.most_response.val()) & (self.response.val() <= self.room.val());
         self.known.kind.next = self.job.val().kind;
         self.known.opcode.next = self.opcode.val();
         self.known.length.next = self.length.val();
@@ -165,6 +207,12 @@ impl Logic for Judge {
             self.defect.next = self.bad_entries.val();
         } else if !self.known.is_sized.val() {
             self.defect.next = self.bad_frame.val();
+        } else if self.is_call.val()
+            & (!self.has_parameters.val() | (self.words.val() > self.most_words.val()))
+        {
+            self.defect.next = self.bad_parameters.val();
+        } else if self.is_call.val() & !self.has_result.val() {
+            self.defect.next = self.bad_response.val();
         }
 
         self.status.next = 0.into();
@@ -177,7 +225,7 @@ impl Logic for Judge {
             self.status.next = self.flushed.val();
         } else if self.defect.val().any() {
             self.status.next = self.malformed.val();
-            if self.defect.val() == self.bad_frame.val() {
+            if (self.defect.val() == self.bad_frame.val()) | (self.defect.val() == self.bad_response.val()) {
                 self.status.next = self.wrong_length.val();
             }
             self.vendor.next = self.defect.val();
@@ -196,11 +244,14 @@ impl Logic for Judge {
         self.work.next.fence = self.text.val().get_bit(self.fence_at.val().index());
         self.work.next.drains = self.job.val().drains;
         self.work.next.opcode = self.opcode.val();
-        self.work.next.inline = self.inline.val();
+        self.work.next.inline = self.inline.val() | self.is_rpc.val();
         self.work.next.units = self.units.val();
         self.work.next.sge_count = self.entries.val();
+        if self.is_rpc.val() {
+            self.work.next.sge_count = 0.into();
+        }
         self.work.next.length = self.length.val();
-        self.work.next.remote = self.text.val().get_bits::<64>(self.remote_at.val().index());
+        self.work.next.remote = self.remote.val();
         self.work.next.key = self.text.val().get_bits::<32>(self.key_at.val().index());
         self.work.next.path_mtu = self.job.val().path_mtu;
         self.work.next.send_psn = self.job.val().send_psn;

@@ -3,8 +3,9 @@
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::QueuePairKind;
 use stroma_abi::desc::sge::SGE_MAX;
-use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
-use stroma_abi::desc::{Sge, Status, WorkOp, WqeHead};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT, UNITS_MAX};
+use stroma_abi::desc::{Parameters, Sge, Status, WorkOp, WqeHead};
+use stroma_abi::wire::RpcTarget;
 
 use super::Defect;
 use crate::host::work::{Job, Work};
@@ -64,14 +65,15 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
         let defect =
             if index == u64::from(head.index) { defect(&head, count, kind) } else { Some(Defect::Index) };
         let op = WorkOp::from_code(head.opcode);
+        let defect = defect.or_else(|| call_defect(&head, &units[at]));
         let mut work = Work {
             index,
             signaled: head.signaled,
             fence: head.fence,
             opcode: code(head.opcode),
-            inline: head.inline,
+            inline: head.inline || op == Some(WorkOp::Rpc),
             units: u64::from(head.units).into(),
-            sge_count: (entries(&head) as u64).into(),
+            sge_count: if op == Some(WorkOp::Rpc) { 0 } else { entries(&head) as u64 }.into(),
             length: u64::from(if op == Some(WorkOp::Nop) { 0 } else { head.length }).into(),
             remote: head.remote.into(),
             key: u64::from(head.key).into(),
@@ -81,7 +83,7 @@ pub fn parse(job: &Job, units: &[UnitBytes], failed: bool) -> Outcome {
         if job.flush {
             work.status = code(Status::Flushed as u64);
         } else if let Some(defect) = defect {
-            let is_length = defect == Defect::FrameLength;
+            let is_length = matches!(defect, Defect::FrameLength | Defect::Response);
             let status = if is_length { Status::LocalLength } else { Status::LocalQueuePair };
             (work.status, work.vendor) = (code(status as u64), code(defect as u64));
             works.push(work);
@@ -113,8 +115,8 @@ fn entries(head: &WqeHead) -> usize {
 /// What is wrong with a head that has the right index and `count` units.
 fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<Defect> {
     use WorkOp::{
-        Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Scatter, Send, SendImm, SendInv, Write,
-        WriteImm,
+        Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Rpc, RpcWrite, Scatter, Send, SendImm,
+        SendInv, Write, WriteImm,
     };
     if usize::from(head.units) != count || count > UNITS_MAX {
         return Some(Defect::Units);
@@ -130,6 +132,8 @@ fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<D
         Some(Read) if is_reliable => (false, fits),
         Some(CmpSwap | FetchAdd) if is_reliable => (false, entries(head) == 1 && head.length == 8),
         Some(Bind | Invalidate) if is_reliable => (false, head.sge_count == 0 && head.length == 0),
+        Some(Rpc) if is_reliable => (false, entries(head) == 1),
+        Some(RpcWrite) if is_reliable => (false, SECOND_AT + entries(head) * Sge::LEN <= count * UNIT),
         _ => return Some(Defect::OpCode),
     };
     if head.local || head.tx_kernel || (head.inline && !inline_is_legal) {
@@ -140,6 +144,29 @@ fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<D
         Some(Defect::SgeCount)
     } else if is_raw && head.opcode == Send as u8 && !(14..=4096).contains(&head.length) {
         Some(Defect::FrameLength)
+    } else {
+        None
+    }
+}
+
+/// What is wrong with an RPC that is right otherwise; `unit` is its first.
+fn call_defect(head: &WqeHead, unit: &UnitBytes) -> Option<Defect> {
+    let op = WorkOp::from_code(head.opcode)?;
+    let target = RpcTarget::from_address(head.remote);
+    let (parameters, length) = (usize::from(target.parameter_words) * 4, head.length as usize);
+    let has_parameters = match op {
+        WorkOp::Rpc => {
+            let room = usize::from(head.units) * UNIT - SECOND_AT;
+            parameters == length && length <= room && Parameters::new(&vec![0; length]).is_some()
+        }
+        WorkOp::RpcWrite => parameters <= length && Parameters::new(&vec![0; parameters]).is_some(),
+        _ => return None,
+    };
+    let result = Sge::parse(&unit[BODY_AT..]).expect("the first unit holds the result's entry");
+    if !has_parameters {
+        Some(Defect::Parameters)
+    } else if target.response_max > 65_536 || target.response_max > result.length {
+        Some(Defect::Response)
     } else {
         None
     }

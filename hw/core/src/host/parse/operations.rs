@@ -18,6 +18,8 @@ pub const REQUESTS: &[WorkOp] = &[
     WorkOp::Read,
     WorkOp::CmpSwap,
     WorkOp::FetchAdd,
+    WorkOp::Rpc,
+    WorkOp::RpcWrite,
 ];
 /// What raw queue pairs put on the wire.
 pub const FRAMES: &[WorkOp] = &[WorkOp::Send];
@@ -38,6 +40,10 @@ pub const COPIES: &[WorkOp] = &[WorkOp::Gather, WorkOp::Scatter];
 pub const FILLING: &[WorkOp] = &[WorkOp::Scatter, WorkOp::Read, WorkOp::CmpSwap, WorkOp::FetchAdd];
 /// Those whose operands stand where the entries of others begin.
 pub const ATOMICS: &[WorkOp] = &[WorkOp::CmpSwap, WorkOp::FetchAdd];
+/// Those that run a kernel of the peer. Where its answer goes stands where the entries of others begin.
+pub const CALLS: &[WorkOp] = &[WorkOp::Rpc, WorkOp::RpcWrite];
+/// Bytes of the longest answer of a kernel.
+pub const RESPONSE_MAX: usize = 1 << 16;
 /// Bytes that an atomic changes, and brings back.
 pub const ATOMIC_LEN: usize = AtomicAckEth::LEN;
 

@@ -3,12 +3,13 @@
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::WorkOp::{
-    self, Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Scatter, Send, SendImm, SendInv, Write,
-    WriteImm,
+    self, Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Rpc, RpcWrite, Scatter, Send, SendImm,
+    SendInv, Write, WriteImm,
 };
-use stroma_abi::desc::WqeHead;
 use stroma_abi::desc::queue_pair::QueuePairKind;
-use stroma_abi::desc::wqe::{UNIT, UNITS_MAX};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT, UNITS_MAX};
+use stroma_abi::desc::{Sge, WqeHead};
+use stroma_abi::wire::RpcTarget;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::Parse;
@@ -80,14 +81,16 @@ fn small(rng: &mut SplitMix64, below: usize) -> usize {
 }
 
 /// What a reliable queue pair carries out.
-pub(super) const GOOD_OPS: [WorkOp; 13] = [
+pub(super) const GOOD_OPS: [WorkOp; 15] = [
     Nop, Gather, Scatter, Send, SendImm, SendInv, Write, WriteImm, Read, CmpSwap, FetchAdd, Bind, Invalidate,
+    Rpc, RpcWrite,
 ];
 
 /// A head that is right on a reliable queue pair, of `units` units.
 fn good_head(rng: &mut SplitMix64, index: u16, units: u8) -> WqeHead {
     let op = GOOD_OPS[small(rng, GOOD_OPS.len())];
-    let may_inline = !matches!(op, Nop | Scatter | Read | CmpSwap | FetchAdd | Bind | Invalidate);
+    let may_inline =
+        !matches!(op, Nop | Scatter | Read | CmpSwap | FetchAdd | Bind | Invalidate | Rpc | RpcWrite);
     let inline = may_inline && rng.below(2) == 0;
     let room = usize::from(units) * UNIT - WqeHead::LEN;
     let most = (room / 16).min(15);
@@ -106,7 +109,39 @@ fn good_head(rng: &mut SplitMix64, index: u16, units: u8) -> WqeHead {
     } else if op != Nop && entries == 0 && room / 16 < 16 {
         head.length = 0;
     }
+    if matches!(op, Rpc | RpcWrite) {
+        call_head(rng, op, &mut head);
+    }
     head
+}
+
+/// Makes a good head one of an RPC; its parameters and its answer are as long as they can be, or shorter.
+fn call_head(rng: &mut SplitMix64, op: WorkOp, head: &mut WqeHead) {
+    let room = usize::from(head.units) * UNIT - SECOND_AT;
+    let mut up_to = |most: usize| if rng.below(3) == 0 { most } else { small(rng, most + 1) };
+    let mut words = up_to(room.min(64) / 4);
+    if op == Rpc {
+        (head.sge_count, head.length) = (1, u32::try_from(words * 4).expect("few bytes"));
+    } else {
+        let entries = up_to((room / 16).min(15));
+        head.sge_count = entries.to_le_bytes()[0];
+        if entries == 0 && room / 16 < 16 {
+            head.length = 0;
+        }
+        words = words.min(head.length as usize / 4);
+    }
+    let target = RpcTarget {
+        response_max: u32::try_from(up_to(1 << 16)).expect("in range"),
+        parameter_words: words.to_le_bytes()[0],
+        ..RpcTarget::from_address(head.remote)
+    };
+    head.remote = target.to_address();
+}
+
+/// Makes the entry behind the head one of so many bytes.
+pub(super) fn set_room(unit: &mut UnitBytes, length: u32) {
+    let entry = Sge::parse(&unit[BODY_AT..]).expect("a whole entry");
+    Sge { length, ..entry }.emit(&mut unit[BODY_AT..]);
 }
 
 fn random_head(rng: &mut SplitMix64) -> WqeHead {
@@ -128,7 +163,7 @@ fn frame_head(rng: &mut SplitMix64, head: &mut WqeHead) {
 /// One thing of the head is wrong, or may be.
 fn corrupt(rng: &mut SplitMix64, head: &mut WqeHead) {
     let noise = random_head(rng);
-    match rng.below(10) {
+    match rng.below(12) {
         0 => head.opcode = noise.opcode % 16,
         1 => head.opcode = noise.opcode,
         2 => head.index ^= 1 << rng.below(16),
@@ -138,6 +173,8 @@ fn corrupt(rng: &mut SplitMix64, head: &mut WqeHead) {
         6 => head.inline = true,
         7 => head.length = head.length.wrapping_add(1),
         8 => head.sge_count = noise.sge_count,
+        9 => head.remote ^= 1 << (16 + rng.below(8)),
+        10 => head.remote ^= 1 << (48 + rng.below(8)),
         _ => *head = noise,
     }
 }
@@ -167,7 +204,12 @@ pub(super) fn random(rng: &mut SplitMix64, bad: u64) -> Case {
         if rng.below(bad) == 0 {
             corrupt(rng, &mut head);
         }
+        let first = units.len();
         units.extend(wqe(head, rng));
+        // The result's entry mostly has room for the answer, often just so.
+        let most = RpcTarget::from_address(head.remote).response_max;
+        let room = most.saturating_add([0, 0, 1, 1 << 20][small(rng, 4)]);
+        set_room(&mut units[first], room.saturating_sub(u32::from(rng.below(10) == 0)));
     }
     // Mostly the job ends with its last WQE, sometimes within.
     let is_cut = job.pushed || rng.below(3) == 0 || units.len() > JOB_UNITS;

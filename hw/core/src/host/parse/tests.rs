@@ -79,8 +79,9 @@ fn the_random_jobs_meet_every_verdict() {
         .map(|case| (case.outcome(), case))
         .collect();
     let met: Vec<(u64, u64)> = outcomes.iter().flat_map(|(outcome, _)| verdicts(&outcome.works)).collect();
-    let malformed = (1..=6).map(|vendor| (MALFORMED, vendor));
-    for verdict in malformed.chain([(0, 0), FLUSHED, (Status::General as u64, 7)]) {
+    let malformed = (1..=6).chain([10]).map(|vendor| (MALFORMED, vendor));
+    let others = [(0, 0), FLUSHED, (Status::General as u64, 7), (Status::LocalLength as u64, 11)];
+    for verdict in malformed.chain(others) {
         let count = met.iter().filter(|found| **found == verdict).count();
         assert!(count >= 5, "{verdict:?} was met {count} times");
     }

@@ -1,9 +1,12 @@
 //! From WQE to WQE.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::Sge;
+use stroma_abi::desc::wqe::BODY_AT;
 
 use super::PLACE_BITS;
 use super::judge::Judge;
+use crate::constant::number;
 use crate::host::work::{Job, Work};
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
@@ -62,6 +65,7 @@ block! {
         sum: Signal<Local, Bits<33>>,
         nothing: Constant<Work> = Constant::new(Work::default()),
         most: Constant<Bits<32>> = Constant::new(Bits::mask()),
+        room_at: Constant<Bits<10>> = number(BODY_AT * 8 + Sge::LENGTH.offset()),
     }
 }
 
@@ -78,6 +82,7 @@ impl Logic for Walk {
         self.judge.left.next = self.left.q.val();
         self.judge.index.next = self.index.q.val();
         self.judge.head.next = bit_cast::<256, 512>(self.found.val());
+        self.judge.room.next = self.found.val().get_bits::<32>(self.room_at.val().index());
 
         self.is_due.next = self.judging.q.val()
             & !self.sending.q.val()

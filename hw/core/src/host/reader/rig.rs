@@ -13,7 +13,7 @@ use crate::testing::{collect, push, read, verilated};
 
 const LIMIT: u64 = 100_000;
 
-/// What the six clients ask for.
+/// What the seven clients ask for.
 #[derive(Clone, Default)]
 pub(super) struct Asked {
     pub(super) fetch: Vec<ReadCommand>,
@@ -22,6 +22,7 @@ pub(super) struct Asked {
     pub(super) packets: Vec<ReadCommand>,
     pub(super) lists: Vec<ReadCommand>,
     pub(super) words: Vec<ReadCommand>,
+    pub(super) kernels: Vec<ReadCommand>,
 }
 
 /// What they get.
@@ -33,6 +34,7 @@ pub(super) struct Answers<const D: usize> {
     pub(super) packets: Vec<ReadData<D>>,
     pub(super) lists: Vec<Unit>,
     pub(super) words: Vec<ReadData<D>>,
+    pub(super) kernels: Vec<ReadData<D>>,
 }
 
 impl<const D: usize> Answers<D> {
@@ -45,6 +47,7 @@ impl<const D: usize> Answers<D> {
             packets: asked.packets.iter().flat_map(|command| answer::<D>(command, byte, broken)).collect(),
             lists: asked.lists.iter().flat_map(|command| units::<D>(command, byte, broken)).collect(),
             words: asked.words.iter().flat_map(|command| answer::<D>(command, byte, broken)).collect(),
+            kernels: asked.kernels.iter().flat_map(|command| answer::<D>(command, byte, broken)).collect(),
         }
     }
 
@@ -55,18 +58,19 @@ impl<const D: usize> Answers<D> {
             + self.packets.iter().filter(|beat| beat.err).count()
             + self.lists.iter().filter(|unit| unit.err).count()
             + self.words.iter().filter(|beat| beat.err).count()
+            + self.kernels.iter().filter(|beat| beat.err).count()
     }
 
     pub(super) fn counts(&self) -> [usize; CLIENTS] {
-        let (lists, words) = (self.lists.len(), self.words.len());
-        [self.units.len(), self.payload.len(), self.lines.len(), self.packets.len(), lists, words]
+        let (lists, words, kernels) = (self.lists.len(), self.words.len(), self.kernels.len());
+        [self.units.len(), self.payload.len(), self.lines.len(), self.packets.len(), lists, words, kernels]
     }
 }
 
 pub(super) struct Rig<const D: usize, const LOG: usize> {
     pub(super) bench: Bench,
     pub(super) memory: ReadMemory<D>,
-    /// Fetch, payload, lines, packets, lists, words.
+    /// Fetch, payload, lines, packets, lists, words, kernels.
     pub(super) commands: [SourceId; CLIENTS],
     pub(super) answers: [SinkId; CLIENTS],
     /// Pulses of `failed` so far.
@@ -76,10 +80,11 @@ pub(super) struct Rig<const D: usize, const LOG: usize> {
 impl<const D: usize, const LOG: usize> Rig<D, LOG> {
     pub(super) fn new() -> Self {
         let mut bench = verilated(&format!("host_reader_{D}"), HostReader::<D, LOG>::default);
-        let commands = ["fetch", "payload", "line_request", "packet", "list", "word"]
+        let commands = ["fetch", "payload", "line_request", "packet", "list", "word", "kernel"]
             .map(|name| bench.source(name).expect("it exists"));
-        let answers = ["units", "payload_data", "line", "packet_data", "list_units", "word_data"]
-            .map(|name| bench.sink(name).expect("it exists"));
+        let answers =
+            ["units", "payload_data", "line", "packet_data", "list_units", "word_data", "kernel_data"]
+                .map(|name| bench.sink(name).expect("it exists"));
         let memory = ReadMemory::new(&mut bench, OUTSTANDING);
         bench.reset(2);
         Self { bench, memory, commands, answers, failed: 0 }
@@ -92,6 +97,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         push(&mut self.bench, self.commands[3], &asked.packets);
         push(&mut self.bench, self.commands[4], &asked.lists);
         push(&mut self.bench, self.commands[5], &asked.words);
+        push(&mut self.bench, self.commands[6], &asked.kernels);
     }
 
     pub(super) fn step(&mut self) {
@@ -121,6 +127,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
             packets: collect(&mut self.bench, self.answers[3]),
             lists: collect(&mut self.bench, self.answers[4]),
             words: collect(&mut self.bench, self.answers[5]),
+            kernels: collect(&mut self.bench, self.answers[6]),
         }
     }
 
@@ -152,6 +159,7 @@ pub(super) fn random(rng: &mut SplitMix64, count: u64) -> Asked {
         asked.packets.push(command(rng.below(1 << 20), 1 + rng.below(longest), rng.below(64)));
         asked.lists.push(command(rng.below(1 << 20) & !63, 64 * (1 + rng.below(5)), rng.below(64)));
         asked.words.push(command(rng.below(1 << 20) & !7, 8, rng.below(64)));
+        asked.kernels.push(command(rng.below(1 << 20), 1 + rng.below(longest), rng.below(64)));
         for _ in 0..4 {
             let addr = rng.below(1 << 20) & !(LINE_BYTES as u64 - 1);
             asked.lines.push(LineRequest { addr: addr.into(), id: rng.below(8).into() });

@@ -115,13 +115,14 @@ fn failures_of_all_clients_in_one_cycle_are_all_counted() {
         packets: vec![command(at, 1, 2); 10],
         lists: vec![command(at, 64, 0); 10],
         words: vec![command(at, 8, 3); 10],
+        kernels: vec![command(at, 2, 4); 10],
     };
     rig.send(&asked);
     rig.run(200);
     for answer in rig.answers {
         rig.bench[answer].pause(Pause::None);
     }
-    assert_eq!(Answers::<512>::to(&asked).failures(), 60);
+    assert_eq!(Answers::<512>::to(&asked).failures(), 70);
     rig.check(&asked);
 }
 
@@ -142,13 +143,14 @@ fn recovers<const D: usize, const LOG: usize>() {
         let lost = |client: usize| {
             usize::try_from(rig.bench[rig.commands[client]].sent() - before[client]).expect("few")
         };
-        let [fetch, payload, lines, packets, lists, words] = std::array::from_fn(lost);
+        let [fetch, payload, lines, packets, lists, words, kernels] = std::array::from_fn(lost);
         asked.fetch.drain(..fetch);
         asked.payload.drain(..payload);
         asked.lines.drain(..lines);
         asked.packets.drain(..packets);
         asked.lists.drain(..lists);
         asked.words.drain(..words);
+        asked.kernels.drain(..kernels);
         rig.check(&asked);
     }
 }

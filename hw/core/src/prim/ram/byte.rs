@@ -1,16 +1,21 @@
-//! Block memory with byte enables: for words that are filled in pieces.
+//! Large memories with byte enables: for words that are filled in pieces.
 
 use rust_hdl::prelude::*;
 
 use super::declare;
 
-/// A [`BlockRam`](super::BlockRam) of `D`-bit words whose `K` bytes are written one by one.
+/// In block RAM.
+pub type ByteRam<const D: usize, const K: usize, const LOG: usize> = ClockedByteRam<D, K, LOG, false>;
+/// In ultra RAM.
+pub type UltraByteRam<const D: usize, const K: usize, const LOG: usize> = ClockedByteRam<D, K, LOG, true>;
+
+/// A [`ClockedRam`](super::ClockedRam) of `D`-bit words whose `K` bytes are written one by one.
 ///
-/// - **Ports** as [`BlockRam`](super::BlockRam), with one bit of `write_enable` per byte, byte 0 lowest.
-/// - **Latency**, **Rate**, **Read during write**, **Reset** as [`BlockRam`](super::BlockRam).
+/// - **Ports** as [`ClockedRam`](super::ClockedRam), with one bit of `write_enable` per byte, byte 0 lowest.
+/// - **Latency**, **Rate**, **Read during write**, **Reset** as [`ClockedRam`](super::ClockedRam).
 /// - **Limits** `D = 8 * K`; anything else panics when the block is built.
 #[derive(LogicBlock)]
-pub struct ByteRam<const D: usize, const K: usize, const LOG: usize> {
+pub struct ClockedByteRam<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> {
     pub clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bits<K>>,
     pub write_address: Signal<In, Bits<LOG>>,
@@ -21,7 +26,9 @@ pub struct ByteRam<const D: usize, const K: usize, const LOG: usize> {
     _memory: Vec<Bits<D>>,
 }
 
-impl<const D: usize, const K: usize, const LOG: usize> Default for ByteRam<D, K, LOG> {
+impl<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> Default
+    for ClockedByteRam<D, K, LOG, ULTRA>
+{
     fn default() -> Self {
         assert_eq!(D, 8 * K, "a ByteRam of {D} bits has {} byte enables, not {K}", D / 8);
         Self {
@@ -41,7 +48,9 @@ impl<const D: usize, const K: usize, const LOG: usize> Default for ByteRam<D, K,
     clippy::used_underscore_binding,
     reason = "RustHDL's derive skips such fields: they are no part of the hardware"
 )]
-impl<const D: usize, const K: usize, const LOG: usize> Logic for ByteRam<D, K, LOG> {
+impl<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> Logic
+    for ClockedByteRam<D, K, LOG, ULTRA>
+{
     fn update(&mut self) {
         if self.clock.pos_edge() {
             if self.read_enable.val() {
@@ -59,13 +68,14 @@ impl<const D: usize, const K: usize, const LOG: usize> Logic for ByteRam<D, K, L
     }
 
     fn hdl(&self) -> Verilog {
+        let (style, name) = if ULTRA { ("ultra", "ultra_byte") } else { ("block", "byte") };
         Verilog::Custom(format!(
-            "// module byte_ram_{D}x{LOG}\n{memory}\
+            "// module {name}_ram_{D}x{LOG}\n{memory}\
              initial read_data = {D}'d0;\n\
              always_ff @(posedge clock) for (int i = 0; i < {K}; i++)\n\
              \x20 if (write_enable[i]) words[write_address][8 * i +: 8] <= write_data[8 * i +: 8];\n\
              always_ff @(posedge clock) if (read_enable) read_data <= words[read_address];\n",
-            memory = declare("block", D, LOG),
+            memory = declare(style, D, LOG),
         ))
     }
 }
@@ -79,8 +89,8 @@ mod tests {
     use crate::testing::{RAM_LOG, noise, zoo_model};
 
     /// A plain array of bytes, written where enabled.
-    fn check<const D: usize>() {
-        let mut model = zoo_model::<D>("byte_ram");
+    fn check<const D: usize>(name: &str) {
+        let mut model = zoo_model::<D>(name);
         let port = |name: &str| model.port(name).expect("a port of the RAM");
         let (clock, write_enable, write_address) =
             (port("clock"), port("write_enable"), port("write_address"));
@@ -111,7 +121,9 @@ mod tests {
 
     #[test]
     fn agrees_with_the_model() {
-        check::<64>();
-        check::<512>();
+        for name in ["byte_ram", "ultra_byte_ram"] {
+            check::<64>(name);
+            check::<512>(name);
+        }
     }
 }

@@ -37,7 +37,7 @@ const FIELDS: [&[Field]; ATTRIBUTES] = [
         QueuePair::HAS_VLAN,
     ],
     &[QueuePair::PACE],
-    &[QueuePair::RESULT_BASE, QueuePair::RESULT_LOG],
+    &[QueuePair::RESULT_BASE, QueuePair::RESULT_LOG, QueuePair::RESULT_KEY],
 ];
 
 /// Place of an attribute in the mask.

@@ -7,6 +7,7 @@ use stroma_abi::desc::queue_pair::{attribute, transition};
 use stroma_abi::desc::{CommandStatus, Event, QueuePair, QueuePairKind, QueuePairState, RING_ALIGN, Verb};
 
 use super::super::command::{ObjectCommand, ObjectReply};
+use crate::fabric::records::ResultRow;
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 use crate::transport::records::{PathRow, PeerRow, RingRow};
 
@@ -199,6 +200,17 @@ impl Owner {
         self.queue_pairs.get(&number).map(peer_row)
     }
 
+    /// Where its results are kept; `None` when there is no such queue pair, or no place for them.
+    pub(super) fn area(&self, number: u32) -> Option<ResultRow> {
+        let queue_pair = self.queue_pairs.get(&number).filter(|queue_pair| queue_pair.result_log != 0)?;
+        Some(ResultRow {
+            exists: true,
+            base: (queue_pair.result_base >> 12).into(),
+            log: u64::from(queue_pair.result_log).into(),
+            key: u64::from(queue_pair.result_key).into(),
+        })
+    }
+
     /// Where its rings are; `None` when there is no such queue pair.
     pub(super) fn ring(&self, number: u32) -> Option<RingRow> {
         self.queue_pairs.get(&number).map(ring_row)
@@ -273,6 +285,7 @@ fn peer_row(queue_pair: &QueuePair) -> PeerRow {
         receive_cq: u64::from(queue_pair.receive_cq).into(),
         has_srq: queue_pair.has_srq,
         srq: u64::from(queue_pair.srq).into(),
+        result_log: u64::from(queue_pair.result_log).into(),
     }
 }
 
@@ -339,6 +352,14 @@ fn modified(present: &QueuePair, command: &Ask, body: &QueuePair) -> Result<Queu
     if has(attribute::READS_IN) && body.reads_in > 16 {
         return Err((CommandStatus::BadField, 53));
     }
+    if has(attribute::RESULT_AREA) && body.result_log != 0 {
+        if !body.result_base.is_multiple_of(16 << body.result_log) {
+            return Err((CommandStatus::BadField, 96));
+        }
+        if !(12..=16).contains(&body.result_log) {
+            return Err((CommandStatus::BadField, 104));
+        }
+    }
     if to == QueuePairState::Reset {
         return Ok(initial(present));
     }
@@ -369,7 +390,7 @@ fn modified(present: &QueuePair, command: &Ask, body: &QueuePair) -> Result<Queu
         P_KEY: p_key;
         ADDRESS: peer_mac source_port peer_ip hop_limit traffic_class vlan flow_label source_address has_vlan;
         PACE: pace;
-        RESULT_AREA: result_base result_log;
+        RESULT_AREA: result_base result_log result_key;
     }
     Ok(after)
 }

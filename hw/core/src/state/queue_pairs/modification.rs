@@ -15,6 +15,10 @@ const STATES: usize = QueuePairState::ALL.len();
 pub(super) const PATH_MTU_MAX: usize = 5;
 /// READs, atomics and RPCs in flight, either way.
 pub(super) const READS_MAX: usize = 16;
+/// log2 of the bytes of a place for results: at least, and at most.
+pub(super) const RESULT_LOG: [usize; 2] = [12, 16];
+/// log2 of the places.
+pub(super) const RESULTS_LOG: usize = 4;
 
 const _: () = {
     assert!(STATES == 7, "three bits hold a state, and not all of their codes");
@@ -51,6 +55,10 @@ block! {
         is_raw: Signal<Local, Bit>,
         reads_out: Signal<Local, Bits<5>>,
         reads_in: Signal<Local, Bits<5>>,
+        result_base: Signal<Local, Bits<64>>,
+        result_log: Signal<Local, Bits<5>>,
+        has_results: Signal<Local, Bit>,
+        is_askew: Signal<Local, Bit>,
         is_unknown: Reg<Bit>,
         is_nowhere: Reg<Bit>,
         transition: Reg<Bits<16>>,
@@ -63,14 +71,23 @@ block! {
         path_mtu_at: Constant<Bits<10>> = number(QueuePair::PATH_MTU.offset()),
         reads_out_at: Constant<Bits<10>> = number(QueuePair::READS_OUT.offset()),
         reads_in_at: Constant<Bits<10>> = number(QueuePair::READS_IN.offset()),
+        result_base_at: Constant<Bits<10>> = number(QueuePair::RESULT_BASE.offset()),
+        result_log_at: Constant<Bits<10>> = number(QueuePair::RESULT_LOG.offset()),
         state_byte: Constant<Bits<16>> = number(QueuePair::STATE.byte),
         path_mtu_byte: Constant<Bits<16>> = number(QueuePair::PATH_MTU.byte),
         reads_out_byte: Constant<Bits<16>> = number(QueuePair::READS_OUT.byte),
         reads_in_byte: Constant<Bits<16>> = number(QueuePair::READS_IN.byte),
+        result_base_byte: Constant<Bits<16>> = number(QueuePair::RESULT_BASE.byte),
+        result_log_byte: Constant<Bits<16>> = number(QueuePair::RESULT_LOG.byte),
         state: Constant<Bits<5>> = number(place(attribute::STATE)),
         path_mtu_bit: Constant<Bits<5>> = number(place(attribute::PATH_MTU)),
         reads_out_bit: Constant<Bits<5>> = number(place(attribute::READS_OUT)),
         reads_in_bit: Constant<Bits<5>> = number(place(attribute::READS_IN)),
+        result_bit: Constant<Bits<5>> = number(place(attribute::RESULT_AREA)),
+        result_least: Constant<Bits<5>> = number(RESULT_LOG[0]),
+        result_most: Constant<Bits<5>> = number(RESULT_LOG[1]),
+        results_log: Constant<Bits<5>> = number(RESULTS_LOG),
+        address_bits: Constant<Bits<64>> = Constant::new(Bits::mask()),
         path_mtu_max: Constant<Bits<3>> = number(PATH_MTU_MAX),
         raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u64),
         reads_max: Constant<Bits<5>> = number(READS_MAX),
@@ -114,6 +131,14 @@ impl Logic for Modification {
         self.is_raw.next = self.present.val().get_bits::<3>(self.kind_at.val().index()) == self.raw.val();
         self.reads_out.next = self.body.val().get_bits::<5>(self.reads_out_at.val().index());
         self.reads_in.next = self.body.val().get_bits::<5>(self.reads_in_at.val().index());
+        // All places together begin at a multiple of their bytes, so that the address of each is put together without a sum.
+        self.result_base.next = self.body.val().get_bits::<64>(self.result_base_at.val().index());
+        self.result_log.next = self.body.val().get_bits::<5>(self.result_log_at.val().index());
+        self.has_results.next =
+            self.attributes.val().get_bit(self.result_bit.val().index()) & self.result_log.val().any();
+        self.is_askew.next = (self.result_base.val()
+            & !((self.address_bits.val() << self.results_log.val()) << self.result_log.val()))
+        .any();
         self.is_unknown.d.next = (self.attributes.val() >> self.attribute_count.val()).any();
         self.is_nowhere.d.next = self.is_no_state.val();
         self.transition.d.next = self.transitions.status.val();
@@ -133,6 +158,13 @@ impl Logic for Modification {
             & (self.reads_in.val() > self.reads_max.val())
         {
             self.wrong_field.d.next = self.reads_in_byte.val();
+        } else if self.has_results.val() & self.is_askew.val() {
+            self.wrong_field.d.next = self.result_base_byte.val();
+        } else if self.has_results.val()
+            & ((self.result_log.val() < self.result_least.val())
+                | (self.result_log.val() > self.result_most.val()))
+        {
+            self.wrong_field.d.next = self.result_log_byte.val();
         } else {
             self.is_wrong.d.next = false;
         }

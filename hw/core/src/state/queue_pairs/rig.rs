@@ -8,6 +8,7 @@ use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::QueuePairs;
 use super::model::{Ask, Outcome, Owner, is_shared};
+use crate::fabric::records::ResultRow;
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
 use crate::pack::Packed;
 use crate::state::command::ObjectReply;
@@ -223,6 +224,8 @@ impl Rig {
         for reader in 0..2 {
             self.set(&format!("ring_enable${reader}"), looked_at.is_some().into());
             self.set(&format!("ring_index${reader}"), index);
+            self.set(&format!("area_enable${reader}"), looked_at.is_some().into());
+            self.set(&format!("area_index${reader}"), index);
         }
         let (errors, commands) = (self.bench[self.error].sent(), self.bench[self.command].sent());
         let emptied = self.bench[self.emptied].sent();
@@ -331,6 +334,12 @@ impl Rig {
         for reader in 0..2 {
             let ring: RingRow = read(&self.bench, &format!("ring${reader}"));
             assert_eq!(ring.exists.then_some(ring), self.owner.ring(number), "rings of queue pair {number}");
+            let area: ResultRow = read(&self.bench, &format!("area${reader}"));
+            assert_eq!(
+                area.exists.then_some(area),
+                self.owner.area(number),
+                "results of queue pair {number}"
+            );
         }
     }
 

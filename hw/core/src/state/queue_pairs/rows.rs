@@ -4,6 +4,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::{QueuePair, QueuePairKind, QueuePairState};
 
 use crate::constant::number;
+use crate::fabric::records::ResultRow;
 use crate::prim::ram::BlockRam;
 use crate::prim::reg::Reg;
 use crate::prim::reverse::Reverse;
@@ -53,6 +54,7 @@ block! {
         receive_cq_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_CQ.offset()),
         has_srq_at: Constant<Bits<10>> = number(QueuePair::HAS_SRQ.offset()),
         srq_at: Constant<Bits<10>> = number(QueuePair::SRQ.offset()),
+        result_log_at: Constant<Bits<10>> = number(QueuePair::RESULT_LOG.offset()),
     }
 }
 
@@ -95,6 +97,8 @@ impl<const QPS: usize> Logic for Peers<QPS> {
             self.body.val().get_bits::<24>(self.receive_cq_at.val().index());
         self.rows.write_data.next.has_srq = self.body.val().get_bit(self.has_srq_at.val().index());
         self.rows.write_data.next.srq = self.body.val().get_bits::<24>(self.srq_at.val().index());
+        self.rows.write_data.next.result_log =
+            self.body.val().get_bits::<5>(self.result_log_at.val().index());
     }
 }
 
@@ -232,5 +236,50 @@ impl<const QPS: usize> Logic for Rings<QPS> {
         self.rows.write_data.next.receive_stride =
             self.body.val().get_bits::<3>(self.receive_stride_at.val().index());
         self.rows.write_data.next.has_srq = self.body.val().get_bit(self.has_srq_at.val().index());
+    }
+}
+
+block! {
+    /// Keeps a [`ResultRow`] for each of `2^QPS` queue pairs.
+    ///
+    /// - **Ports, latency, rate, reset** as [`Peers`].
+    pub struct Results<const QPS: usize> {
+        pub clock: Signal<In, Clock>,
+        pub enable: Signal<In, Bit>,
+        pub index: Signal<In, Bits<24>>,
+        pub row: Signal<Out, ResultRow>,
+        pub write: Signal<In, Bit>,
+        pub write_index: Signal<In, Bits<QPS>>,
+        pub body: Signal<In, Bits<896>>,
+        rows: BlockRam<ResultRow, QPS>,
+        is_beyond: Reg<Bit>,
+        log: Constant<Bits<5>> = number(QPS),
+        /// Of the base without its low twelve bits.
+        base_at: Constant<Bits<10>> = number(QueuePair::RESULT_BASE.offset() + 12),
+        log_at: Constant<Bits<10>> = number(QueuePair::RESULT_LOG.offset()),
+        key_at: Constant<Bits<10>> = number(QueuePair::RESULT_KEY.offset()),
+    }
+}
+
+impl<const QPS: usize> Logic for Results<QPS> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, rows);
+        dff_setup!(self, clock, is_beyond);
+        self.rows.read_enable.next = self.enable.val();
+        self.rows.read_address.next = bit_cast::<QPS, 24>(self.index.val());
+        if self.enable.val() {
+            self.is_beyond.d.next = (self.index.val() >> self.log.val()).any();
+        }
+        self.row.next = self.rows.read_data.val();
+        if self.is_beyond.q.val() {
+            self.row.next.exists = false;
+        }
+        self.rows.write_enable.next = self.write.val();
+        self.rows.write_address.next = self.write_index.val();
+        self.rows.write_data.next.exists = self.body.val().get_bits::<5>(self.log_at.val().index()).any();
+        self.rows.write_data.next.base = self.body.val().get_bits::<52>(self.base_at.val().index());
+        self.rows.write_data.next.log = self.body.val().get_bits::<5>(self.log_at.val().index());
+        self.rows.write_data.next.key = self.body.val().get_bits::<32>(self.key_at.val().index());
     }
 }

@@ -3,8 +3,9 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::{QueuePair, QueuePairKind};
 
-use super::rows::{Paths, Peers, Rings};
+use super::rows::{Paths, Peers, Results, Rings};
 use crate::constant::number;
+use crate::fabric::records::ResultRow;
 use crate::host::work::SendRow;
 use crate::prim::ram::{BlockRam, LutRam};
 use crate::prim::reg::Reg;
@@ -18,7 +19,7 @@ block! {
     /// - **Ports** `read`, `index`: `body` shows that queue pair from the next cycle on and holds it until the next read,
     ///   `beyond` that there is no such place, so that `body` means nothing; a body of kind 0 is no queue pair.
     ///   `write*`: stores a body and its row at the clock edge. `row_enable`, `row_index`, `row`: the same read for the
-    ///   sending side, at any time; `peer*`, `path*`, `ring*`: as in [`Peers`], [`Paths`] and, for two readers, [`Rings`]. `probe`, `exists`: is there such a
+    ///   sending side, at any time; `peer*`, `path*`, `ring*`: as in [`Peers`], [`Paths`] and, for two readers each, [`Rings`] and, as `area*`, [`Results`]. `probe`, `exists`: is there such a
     ///   queue pair? `ready`: the tables are clean.
     /// - **Latency** 1 cycle, to `exists` 0; a read during a write of the same place gives the *old* content. **Rate** one read of each
     ///   table and one write per cycle.
@@ -46,12 +47,16 @@ block! {
         pub ring_enable: [Signal<In, Bit>; 2],
         pub ring_index: [Signal<In, Bits<24>>; 2],
         pub ring: [Signal<Out, RingRow>; 2],
+        pub area_enable: [Signal<In, Bit>; 2],
+        pub area_index: [Signal<In, Bits<24>>; 2],
+        pub area: [Signal<Out, ResultRow>; 2],
         pub probe: Signal<In, Bits<24>>,
         pub exists: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         peers: Peers<QPS>,
         paths: Paths<QPS>,
         rings: [Rings<QPS>; 2],
+        results: [Results<QPS>; 2],
         bodies: BlockRam<Bits<896>, QPS>,
         rows: BlockRam<SendRow, QPS>,
         existence: LutRam<Bit, QPS>,
@@ -159,6 +164,13 @@ impl<const QPS: usize> Logic for Tables<QPS> {
             self.rings[i].write.next = self.stores.val();
             self.rings[i].write_index.next = self.at.val();
             self.rings[i].body.next = self.stored.val();
+            self.results[i].clock.next = self.clock.val();
+            self.results[i].enable.next = self.area_enable[i].val();
+            self.results[i].index.next = self.area_index[i].val();
+            self.area[i].next = self.results[i].row.val();
+            self.results[i].write.next = self.stores.val();
+            self.results[i].write_index.next = self.at.val();
+            self.results[i].body.next = self.stored.val();
         }
         if self.reset.val() {
             self.scrubbing.d.next = true;

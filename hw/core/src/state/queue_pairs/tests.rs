@@ -79,6 +79,11 @@ fn modify(rig: &mut Rig, object: u32) -> Ask {
             field.set(&mut body, low + small(rng, 1 + u64::from(high - low)));
         }
     }
+    if rng.below(6) != 0 {
+        let log = pick(rng, &[0_u8, 12, 13, 16]);
+        QueuePair::RESULT_LOG.set(&mut body, log);
+        QueuePair::RESULT_BASE.set(&mut body, rng.next_u64() << (4 + log));
+    }
     let rows: Vec<_> = TRANSITIONS
         .iter()
         .filter(|row| row.from as u8 == present.state && row.kinds >> present.kind & 1 == 1)

@@ -2,7 +2,9 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::{AtomicOperands, WindowBind, WorkOp};
+use stroma_abi::wire::RpcTarget;
 
+use super::extent::Lengths;
 use super::intake::Opening;
 use super::judge::Verdict;
 use super::route::Order;
@@ -15,7 +17,7 @@ use crate::transport::records::{Alarm, KeyJob, Message, Nudge, Occasion, QUANTUM
 block! {
     /// Moves the cursor on, as the verdict says. Logic only.
     ///
-    /// - **Ports** `row`: with its cursor complete; `verdict`, `work`, `opening`, `packets`: as in [`Judge`](super::judge::Judge);
+    /// - **Ports** `row`: with its cursor complete; `verdict`, `work`, `opening`, `lengths`: as in [`Judge`](super::judge::Judge);
     ///   `ahead`: PSNs from the cursor to the frontier; `skips`, `left`: bytes of the message before the cursor, and from there on; `ticket`: of this work, if it is local; `colour`: to put into the message. `after`: the row afterwards; `message`,
     ///   `alarm`, `entry`: with `verdict.message`, what is sent, and what is remembered of it if `begins`; `handed`: with
     ///   `verdict.local`, what goes to the mover; `job`: with `verdict.key`, what is asked of a key; `failure`: with `verdict.fails`, what is told; `order`: where the units go;
@@ -26,7 +28,7 @@ block! {
         pub verdict: Signal<In, Verdict>,
         pub work: Signal<In, Work>,
         pub opening: Signal<In, Opening>,
-        pub packets: Signal<In, Bits<24>>,
+        pub lengths: Signal<In, Lengths>,
         pub ahead: Signal<In, Bits<24>>,
         pub skips: Signal<In, Bits<32>>,
         pub left: Signal<In, Bits<32>>,
@@ -52,6 +54,9 @@ block! {
         asked: Signal<Local, KeyJob>,
         one: Constant<Bits<5>> = number(1),
         quantum: Constant<Bits<32>> = number(QUANTUM_BYTES),
+        rpc: Constant<Bits<8>> = number(WorkOp::Rpc as u64),
+        parameter_words: Constant<Bits<64>> =
+            number(0xff_u64 << RpcTarget::PARAMETER_WORDS.low_bit(RpcTarget::LEN)),
         failed: Constant<Bits<3>> = number(Occasion::Failure as u64),
         bind_code: Constant<Bits<8>> = number(WorkOp::Bind as u64),
         bind: Constant<Bits<2>> = number(KeyVerb::Bind as u64),
@@ -67,7 +72,8 @@ impl Logic for Advance {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "a line for each field of what a work gives")]
     fn update(&mut self) {
-        self.is_read.next = self.opening.val().asks & !self.opening.val().is_atomic;
+        self.is_read.next =
+            self.opening.val().asks & !self.opening.val().is_atomic & !self.opening.val().is_call;
         self.is_new.next = self.row.val().slot == self.row.val().head;
         self.begins.next = self.verdict.val().message & self.is_new.val();
         self.behind.next = self.row.val().index + bit_cast::<16, 4>(self.work.val().units);
@@ -85,6 +91,9 @@ impl Logic for Advance {
             self.moved.next.sent = self.row.val().sent + self.verdict.val().covers;
             if self.verdict.val().finishes {
                 self.bytes.next = self.left.val();
+                if self.verdict.val().asks_again {
+                    self.bytes.next = 0.into();
+                }
                 self.moved.next.index = self.behind.val();
                 self.moved.next.sent = 0.into();
                 self.moved.next.slot = self.row.val().slot + 1;
@@ -131,12 +140,17 @@ impl Logic for Advance {
         self.message.next.sge_count = self.work.val().sge_count;
         self.message.next.length = self.work.val().length;
         self.message.next.skips = self.skips.val();
-        self.message.next.packets = self.verdict.val().covers;
-        if self.opening.val().asks {
-            self.message.next.packets = 1.into();
-        }
+        self.message.next.packets = self.verdict.val().packets;
         self.message.next.psn = self.row.val().psn;
         self.message.next.remote = self.work.val().remote;
+        // Parameters alone, of which there are none: so the payload need not be there any more.
+        if self.verdict.val().asks_again {
+            self.message.next.opcode = self.rpc.val();
+            self.message.next.inline = false;
+            self.message.next.length = 0.into();
+            self.message.next.skips = 0.into();
+            self.message.next.remote = self.work.val().remote & !self.parameter_words.val();
+        }
         self.message.next.key = self.work.val().key;
         self.message.next.slot = self.row.val().slot;
         self.message.next.again = self.again.val();
@@ -144,11 +158,12 @@ impl Logic for Advance {
         self.message.next.epoch = self.row.val().epoch;
 
         self.entry.next.psn = self.row.val().psn;
-        self.entry.next.packets = self.packets.val();
+        self.entry.next.packets = self.lengths.val().psns;
+        self.entry.next.answers = self.lengths.val().answers;
         self.entry.next.index = self.work.val().index;
         self.entry.next.opcode = self.work.val().opcode;
         self.entry.next.signaled = self.work.val().signaled;
-        self.entry.next.length = self.work.val().length;
+        self.entry.next.length = self.lengths.val().bytes;
         self.entry.next.address = self.opening.val().address;
         self.entry.next.key = self.opening.val().key;
         self.entry.next.scatters = self.is_read.val() & (self.work.val().sge_count > self.one.val());

@@ -4,11 +4,11 @@ use rust_hdl::prelude::*;
 
 use super::advance::Advance;
 use super::catch_up::CatchUp;
+use super::extent::{Extent, Lengths};
 use super::intake::Opening;
 use super::job::Job;
 use super::judge::{Judge, Verdict};
 use super::keyed::Keyed;
-use super::measure::Measure;
 use super::onward::Onward;
 use super::pace::Pace;
 use super::patience::Patience;
@@ -78,7 +78,7 @@ block! {
         catch_up: CatchUp,
         patience: Patience,
         onward: Onward,
-        measure: Measure,
+        extent: Extent,
         remain: Remain,
         judge: Judge,
         advance: Advance,
@@ -92,7 +92,7 @@ block! {
         resumes: Reg<Bit>,
         pending: Reg<Bits<6>>,
         reads: Reg<Bits<5>>,
-        packets: Reg<Bits<24>>,
+        lengths: Reg<Lengths>,
         verdict: Reg<Verdict>,
         ahead: Reg<Bits<24>>,
         skips: Reg<Bits<32>>,
@@ -107,7 +107,7 @@ impl Logic for Desk {
     #[expect(clippy::too_many_lines, reason = "joins of the stages, one line a wire")]
     fn update(&mut self) {
         clock!(self, clock, pace, patience, job, tickets, keys);
-        dff_setup!(self, clock, held, held_opening, cursor, resumes, pending, reads, packets, verdict);
+        dff_setup!(self, clock, held, held_opening, cursor, resumes, pending, reads, lengths, verdict);
         dff_setup!(self, clock, ahead, skips, left);
         self.pace.reset.next = self.reset.val();
         self.patience.reset.next = self.reset.val();
@@ -142,8 +142,8 @@ impl Logic for Desk {
         self.onward.verdict.next = self.verdict.q.val();
         self.onward.after.next = self.advance.after.val();
         self.onward.acked.next = self.acked.val();
-        self.measure.length.next = self.work.val().length;
-        self.measure.path_mtu.next = self.work.val().path_mtu;
+        self.extent.work.next = self.work.val();
+        self.extent.opening.next = self.opening.val();
         self.out_slot.next = self.catch_up.looks.val();
         self.tickets.ended.next = self.ended.val();
         self.tickets.asks.next = self.pace.catching.val();
@@ -156,7 +156,7 @@ impl Logic for Desk {
         if self.pace.catching.val() {
             self.held.d.next = self.work.val();
             self.held_opening.d.next = self.opening.val();
-            self.packets.d.next = self.measure.packets.val();
+            self.lengths.d.next = self.extent.lengths.val();
             self.cursor.d.next = self.catch_up.caught.val();
             self.resumes.d.next = self.catch_up.resumes.val();
             self.pending.d.next = self.catch_up.pending.val();
@@ -182,7 +182,7 @@ impl Logic for Desk {
         self.judge.found.next = self.out_found.val();
         self.judge.work.next = self.held.q.val();
         self.judge.opening.next = self.held_opening.q.val();
-        self.judge.packets.next = self.packets.q.val();
+        self.judge.lengths.next = self.lengths.q.val();
         self.judge.local_ended.next = self.tickets.has_ended.val();
         self.judge.keys.next = self.keys.standing.val();
         self.judge.bytes.next = self.job.total.val();
@@ -201,7 +201,7 @@ impl Logic for Desk {
         self.advance.verdict.next = self.verdict.q.val();
         self.advance.work.next = self.held.q.val();
         self.advance.opening.next = self.held_opening.q.val();
-        self.advance.packets.next = self.packets.q.val();
+        self.advance.lengths.next = self.lengths.q.val();
         self.advance.ahead.next = self.ahead.q.val();
         self.advance.skips.next = self.skips.q.val();
         self.advance.left.next = self.left.q.val();

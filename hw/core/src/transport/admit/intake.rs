@@ -24,14 +24,20 @@ record! {
     pub struct Opening {
         /// It has units; of one without, all from `solicited` on means nothing, nor of one that has no such thing.
         pub has_units: Bit,
-        /// It is a request to the peer, without a status: SEND, WRITE, READ or an atomic.
+        /// It is a request to the peer, without a status: SEND, WRITE, READ, an atomic or an RPC.
         pub is_request: Bit,
         /// It is work on a key, without a status.
         pub is_key: Bit,
-        /// Its op-code asks for data: READ or an atomic.
+        /// Its op-code asks for data: READ, an atomic or an RPC.
         pub asks: Bit,
         /// Its op-code is an atomic's.
         pub is_atomic: Bit,
+        /// Its op-code is an RPC's.
+        pub is_call: Bit,
+        /// Packets that its bytes fill, whatever it has.
+        pub packets: Bits<24>,
+        /// Packets that the longest answer of an RPC fills.
+        pub answers: Bits<9>,
         /// The receiver is to be woken.
         pub solicited: Bit,
         /// Immediate data, or the key to invalidate.
@@ -42,7 +48,7 @@ record! {
         pub a2: Bits<64>,
         /// Bind: `L_Key` of the region.
         pub region: Bits<32>,
-        /// Virtual address of its first scatter/gather entry, of an atomic the entry of its result.
+        /// Virtual address of its first scatter/gather entry, of an atomic or an RPC the entry of its result.
         pub address: Bits<64>,
         /// `L_Key` of that.
         pub key: Bits<32>,
@@ -141,6 +147,9 @@ impl Logic for Intake {
         self.opening.next.is_key = self.kinds.source.payload.val().is_key;
         self.opening.next.asks = self.kinds.source.payload.val().asks;
         self.opening.next.is_atomic = self.kinds.source.payload.val().is_atomic;
+        self.opening.next.is_call = self.kinds.source.payload.val().is_call;
+        self.opening.next.packets = self.kinds.source.payload.val().packets;
+        self.opening.next.answers = self.kinds.source.payload.val().answers;
         self.opening.next.solicited = self.leads.front.val().solicited;
         self.opening.next.imm = self.leads.front.val().imm;
         self.opening.next.a1 = bit_cast::<64, 256>(self.leads.front.val().body >> self.a1_at.val());

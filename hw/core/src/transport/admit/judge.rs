@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::Status;
 
+use super::extent::Lengths;
 use super::intake::Opening;
 use super::keyed::KeyStanding;
 use super::rows::CursorRow;
@@ -29,14 +30,18 @@ record! {
         pub blocked: Bit,
         /// It is not what was sent under its index: the queue pair fails, with `status` and `vendor`.
         pub fails: Bit,
-        /// It is a READ or an atomic that waits for such.
+        /// It is a READ, an atomic or an RPC that waits for such.
         pub read_waits: Bit,
         /// A `Status`.
         pub status: Bits<8>,
         /// Detail of an error, for people.
         pub vendor: Bits<8>,
-        /// PSNs that are sent: the packets of a SEND or WRITE, the answers of a READ or atomic.
+        /// PSNs that are sent: the packets of a SEND or WRITE, the answers of a READ or atomic, both of an RPC.
         pub covers: Bits<24>,
+        /// Packets that are sent, at least one.
+        pub packets: Bits<24>,
+        /// The request of an RPC has arrived: its answer is asked for again.
+        pub asks_again: Bit,
         /// They are the last of the message.
         pub finishes: Bit,
     }
@@ -46,7 +51,7 @@ block! {
     /// Judges one work. Logic only.
     ///
     /// - **Ports** `row`, `resumes`, `pending`, `reads`: as [`CatchUp`](super::catch_up::CatchUp) gives them; `found`: the
-    ///   message it names; `work`, `opening`: the work, and how its units begin; `packets`: its packets; `local_ended`: the queue
+    ///   message it names; `work`, `opening`: the work, and how its units begin; `lengths`: how long it is; `local_ended`: the queue
     ///   pair's last local work has ended; `keys`: how its works on keys stand; `bytes`: admitted in this job so far. `cursor`: the row with its cursor
     ///   complete; `ahead`: PSNs from there to the frontier; `verdict`: what becomes of the work; with `ends` at most `blocked`: what comes next waits for a rewind.
     /// - **Stopped** queue pairs carry out nothing: each work, local or not, is `Flushed` when all before it is over.
@@ -59,7 +64,7 @@ block! {
         pub found: Signal<In, Sent>,
         pub work: Signal<In, Work>,
         pub opening: Signal<In, Opening>,
-        pub packets: Signal<In, Bits<24>>,
+        pub lengths: Signal<In, Lengths>,
         pub local_ended: Signal<In, Bit>,
         pub keys: Signal<In, KeyStanding>,
         pub bytes: Signal<In, Bits<32>>,
@@ -78,6 +83,9 @@ block! {
         waits: Signal<Local, Bit>,
         is_spent: Signal<Local, Bit>,
         left: Signal<Local, Bits<24>>,
+        unsent: Signal<Local, Bits<24>>,
+        is_single: Signal<Local, Bit>,
+        asks_again: Signal<Local, Bit>,
         share: Signal<Local, Bits<24>>,
         outcome: Signal<Local, Verdict>,
         nothing: Constant<Verdict> = Constant::new(Verdict::default()),
@@ -110,13 +118,14 @@ impl Logic for Judge {
         self.agrees.next = self.opening.val().is_request
             & (self.found.val().index == self.work.val().index)
             & (self.found.val().opcode == self.work.val().opcode)
-            & (self.found.val().length == self.work.val().length)
+            & (self.found.val().packets == self.lengths.val().psns)
+            & (self.found.val().length == self.lengths.val().bytes)
             & (!self.opening.val().asks
                 | ((self.found.val().address == self.opening.val().address)
                     & (self.found.val().key == self.opening.val().key)));
         // At the head the oldest message is looked at: all PSNs from its first on are in flight, half of all at most. The
         // distance from there to the last PSN of this one must be less than half.
-        self.span.next = (self.row.val().psn + self.packets.val()) + !self.found.val().psn;
+        self.span.next = (self.row.val().psn + self.lengths.val().psns) + !self.found.val().psn;
         self.is_full.next = (self.pending.val() == self.most.val())
             | (self.pending.val().any() & self.span.val().get_bit(23));
         self.read_waits.next = self.opening.val().asks & (self.reads.val() >= self.work.val().reads_out);
@@ -126,15 +135,24 @@ impl Logic for Judge {
             | self.row.val().held;
         self.is_spent.next = self.bytes.val() >= self.quantum.val();
 
-        self.left.next = self.packets.val() - self.row.val().sent;
+        self.left.next = self.lengths.val().psns - self.row.val().sent;
+        self.unsent.next = self.lengths.val().packets - self.row.val().sent;
+        self.is_single.next = self.opening.val().asks & !self.opening.val().is_call;
+        self.asks_again.next =
+            self.opening.val().is_call & (self.row.val().sent >= self.lengths.val().packets);
         self.share.next = self.quantum_packets.val() >> self.work.val().path_mtu;
         self.outcome.next = self.nothing.val();
         self.outcome.next.status = self.work.val().status;
         self.outcome.next.vendor = self.work.val().vendor;
         self.outcome.next.covers = self.left.val();
+        self.outcome.next.packets = self.unsent.val();
+        self.outcome.next.asks_again = self.asks_again.val();
         self.outcome.next.finishes = true;
-        if !self.opening.val().asks & (self.left.val() > self.share.val()) {
+        if self.is_single.val() | self.asks_again.val() {
+            self.outcome.next.packets = 1.into();
+        } else if self.unsent.val() > self.share.val() {
             self.outcome.next.covers = self.share.val();
+            self.outcome.next.packets = self.share.val();
             self.outcome.next.finishes = false;
         }
 

@@ -5,10 +5,11 @@ pub mod queue;
 use std::collections::BTreeMap;
 
 use rust_hdl::prelude::Bits;
-use stroma_abi::desc::Status;
+use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::wire::RpcTarget;
 
 use queue::{Queue, back_from, entry, key_job, low, opening, psn, slot, units, work_index};
-pub use queue::{asks, has_units, is_key, is_request, packets};
+pub use queue::{answers, asks, has_units, is_call, is_key, is_request, packets, psns};
 
 use super::judge::PSN_WINDOW;
 use crate::host::parse::Defect;
@@ -139,6 +140,7 @@ impl Model {
                 let sent = &queue.messages[&queue.slot].1;
                 let entry = entry(queue, work, first);
                 (sent.index, sent.opcode, sent.length) == (entry.index, entry.opcode, entry.length)
+                    && sent.packets == entry.packets
                     && (!asks || (sent.address, sent.key) == (entry.address, entry.key))
             };
             if queue.held {
@@ -170,7 +172,7 @@ impl Model {
             let reads = queue.reads - back_from(queue.reads, u64::from(view.acked.reads), 5);
             let oldest = queue.messages.values().next().map_or(queue.psn, |(psn, _)| *psn);
             outcome.read_waits = asks && reads >= reads_out;
-            let is_full = pending == 1 << OUTSTANDING_LOG || queue.psn + packets(work) - oldest > PSN_WINDOW;
+            let is_full = pending == 1 << OUTSTANDING_LOG || queue.psn + psns(work) - oldest > PSN_WINDOW;
             let is_fenced = work.fence && reads > 0;
             let waits = is_full || outcome.read_waits || queue.held;
             self.fenced += u64::from(is_fenced && !waits);
@@ -216,8 +218,13 @@ impl Model {
     fn send(&mut self, queue: &mut Queue, work: &Work, first: Option<&Bits<512>>, outcome: &mut Outcome) {
         let asks = asks(work);
         let mtu = 128 << u64::from(work.path_mtu);
-        let left = packets(work) - queue.sent;
-        let covers = if asks { left } else { left.min(QUANTUM_BYTES as u64 / mtu) };
+        // What carries no data is one packet, and takes all the PSNs that are left; so does the last packet of an RPC.
+        let asks_again = is_call(work) && queue.sent >= packets(work);
+        let is_single = (asks && !is_call(work)) || asks_again;
+        let share = QUANTUM_BYTES as u64 / mtu;
+        let carries = if is_single { 1 } else { (packets(work) - queue.sent).min(share) };
+        let is_part = !is_single && queue.sent + carries < packets(work);
+        let covers = if is_part { carries } else { psns(work) - queue.sent };
         queue.started = true;
         if queue.slot == queue.head {
             let entry = entry(queue, work, first);
@@ -227,26 +234,30 @@ impl Model {
             queue.head_index = queue.index.wrapping_add(units(work));
             queue.reads += u64::from(asks);
         }
-        let skips = queue.sent * mtu;
-        self.bytes += (u64::from(work.length) - skips).min(if asks { u64::MAX } else { covers * mtu });
+        let (length, skips) = if asks_again { (0, 0) } else { (u64::from(work.length), queue.sent * mtu) };
+        self.bytes += (length - skips).min(if is_single { u64::MAX } else { carries * mtu });
         let (head, operands) = opening(first);
+        let mut remote = RpcTarget::from_address(work.remote.into());
+        if asks_again {
+            remote.parameter_words = 0;
+        }
         outcome.message = Some(Message {
             qpn: work.qpn,
             pd: work.pd,
             path_mtu: work.path_mtu,
-            opcode: work.opcode,
+            opcode: if asks_again { (WorkOp::Rpc as u64).into() } else { work.opcode },
             solicited: head.solicited,
             imm: u64::from(head.immediate).into(),
             a1: operands.swap_add.into(),
             a2: operands.compare.into(),
-            inline: work.inline,
+            inline: work.inline && !asks_again,
             units: work.units,
             sge_count: work.sge_count,
-            length: work.length,
+            length: length.into(),
             skips: skips.into(),
-            packets: if asks { 1 } else { covers }.into(),
+            packets: carries.into(),
             psn: psn(queue.psn),
-            remote: work.remote,
+            remote: remote.to_address().into(),
             key: work.key,
             slot: slot(queue.slot),
             again: queue.psn + covers <= queue.frontier,
@@ -257,7 +268,7 @@ impl Model {
         queue.psn += covers;
         queue.sent += covers;
         queue.frontier = queue.frontier.max(queue.psn);
-        if queue.sent == packets(work) {
+        if queue.sent == psns(work) {
             (queue.sent, queue.slot) = (0, queue.slot + 1);
             queue.index = queue.index.wrapping_add(units(work));
         }

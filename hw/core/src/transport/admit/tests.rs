@@ -1,3 +1,4 @@
+mod calls;
 mod corners;
 mod differential;
 mod jobs;
@@ -14,6 +15,7 @@ use super::rig::{QPS, Rig, Seen};
 use crate::host::work::Work;
 use crate::state::command::KeyVerb;
 use crate::testing::stalls_of;
+use crate::transport::records::Message;
 use peer::Peers;
 
 /// What a run has seen, so that a test that meets nothing is found out.
@@ -38,6 +40,8 @@ struct Met {
     flushes: usize,
     read_waits: u64,
     wraps: usize,
+    /// RPCs that were asked for the rest of their answers.
+    questions: usize,
 }
 
 impl Met {
@@ -60,6 +64,8 @@ impl Met {
         self.keys[0] += binds;
         self.keys[1] += seen.key.len() - binds;
         self.keys[2] += seen.local.iter().filter(is_flushed).count();
+        let asks = |message: &&Message| message.opcode == WorkOp::Rpc as u64 && !message.length.any();
+        self.questions += seen.message.iter().filter(asks).filter(|message| message.again).count();
         self.failures += seen.failures.len();
         self.flushes += seen.flushes.len();
         self.read_waits += seen.read_waits;
@@ -93,8 +99,8 @@ fn agrees_with_the_model() {
     assert!(met.later > 200, "{met:?}");
     assert!(met.holds > 100 && met.fences > 50 && met.drains > 50, "{met:?}");
     assert!(met.keys.iter().all(|count| *count > 40), "{met:?}");
-    let requests = WorkOp::Send as usize..=WorkOp::FetchAdd as usize;
-    assert!(met.ops[requests].iter().all(|count| *count > 50), "{met:?}");
+    let requests = WorkOp::Send as usize..=WorkOp::RpcWrite as usize;
+    assert!(met.ops[requests].iter().all(|count| *count > 50) && met.questions > 20, "{met:?}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ block! {
         bytes: Constant<Bits<13>> = number(WORD_BYTES),
         beat_bytes: Constant<Bits<7>> = number(WORD_BYTES),
         replay: Constant<Bits<2>> = number(Atomic::Replay as u8),
-        acknowledge: Constant<Bits<2>> = number(Answer::Acknowledge as u8),
+        acknowledge: Constant<Bits<3>> = number(Answer::Acknowledge as u8),
         refused: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::RemoteOperational).encode()),
         general: Constant<Bits<8>> = number(Status::General as u8),
         /// An answer with a value.

@@ -26,8 +26,10 @@ record! {
         pub vendor: Bits<8>,
         /// The queue pair fails.
         pub fails: Bit,
-        /// The payload is the READ's, or what the atomic found.
+        /// The payload is the READ's or the RPC's, or what the atomic found.
         pub places: Bit,
+        /// It ends an RPC: status and length of its answer are the arrival's.
+        pub concludes: Bit,
         /// What is not answered is sent again.
         pub rewinds: Bit,
         /// But not yet: the queue pair rests.
@@ -46,7 +48,7 @@ record! {
 block! {
     /// Judges a step. Logic only.
     ///
-    /// An answer ends the messages before it, one a step. A READ or atomic before it misses its data, which is asked for
+    /// An answer ends the messages before it, one a step. A READ, atomic or RPC before it misses its data, which is asked for
     /// again. Then the answer itself counts. A flush gives up one message a step, a failure those before the one it names.
     ///
     /// A queue pair that rests sends again when its timer runs out, from the first PSN that is not answered then. If nothing is
@@ -54,7 +56,7 @@ block! {
     ///
     /// - **Ports** `standing`, `kind`, `arrival`: what came; `row`: how far its queue pair is answered; `is_signaled`,
     ///   `unanswered`: of its first message that is not over; `reach`: the first PSN that the arrival does not answer; `ahead`:
-    ///   PSNs before it that were not answered; `follows`: it is not the arrival's first step. `verdict`; `after`: the row from
+    ///   PSNs before it that were not answered; `here`, `base`: as in [`Measures`](super::measure::Measures); `follows`: it is not the arrival's first step. `verdict`; `after`: the row from
     ///   now on; `answered`: the first PSN that is not answered from now on, if the message goes on.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Judge {
@@ -66,6 +68,8 @@ block! {
         pub unanswered: Signal<In, Bits<24>>,
         pub reach: Signal<In, Bits<24>>,
         pub ahead: Signal<In, Bits<24>>,
+        pub here: Signal<In, Bits<24>>,
+        pub base: Signal<In, Bits<24>>,
         pub follows: Signal<In, Bit>,
         pub verdict: Signal<Out, Verdict>,
         pub after: Signal<Out, Answered>,
@@ -75,6 +79,8 @@ block! {
         advance: Signal<Local, Bits<24>>,
         /// Likewise, with the data that it brings.
         gain: Signal<Local, Bits<24>>,
+        /// Packets of the message that are answered before those.
+        start: Signal<Local, Bits<24>>,
         resolve: Signal<Local, Resolve>,
         wakes: Signal<Local, Bit>,
         rewinds: Signal<Local, Bit>,
@@ -121,8 +127,11 @@ impl Logic for Judge {
             | (self.row.val().resting & self.standing.val().moves & !self.fails.val() & !self.is_left.val());
         self.rewinds.next = self.resolve.val().repeats | self.resolve.val().rests | self.wakes.val();
 
-        self.verdict.next.is_vain =
-            !self.follows.val() & !self.standing.val().moves & !self.retires.val() & !self.rewinds.val();
+        self.verdict.next.is_vain = !self.follows.val()
+            & !self.standing.val().moves
+            & !self.standing.val().is_busy
+            & !self.retires.val()
+            & !self.rewinds.val();
         self.verdict.next.retires = self.retires.val();
         self.verdict.next.completes =
             self.retires.val() & (self.standing.val().is_flushed | self.fails.val() | self.is_signaled.val());
@@ -149,27 +158,35 @@ impl Logic for Judge {
         self.verdict.next.fails = self.fails.val();
         self.verdict.next.places =
             self.standing.val().is_brought & (!self.kind.val().is_empty | self.kind.val().is_value);
+        self.verdict.next.concludes =
+            self.standing.val().is_brought & self.kind.val().is_result & self.kind.val().ends;
         self.verdict.next.rewinds = self.rewinds.val();
         self.verdict.next.holds = self.resolve.val().rests;
         self.verdict.next.slot = self.row.val().tail;
         self.verdict.next.psn = self.unanswered.val();
-        self.answered.next = self.unanswered.val() + self.standing.val().is_brought;
+        self.answered.next = self.unanswered.val();
+        self.start.next = self.row.val().progress;
+        if self.standing.val().is_here {
+            self.start.next = self.here.val();
+            self.verdict.next.psn = self.base.val();
+            self.answered.next = self.base.val() + self.standing.val().is_brought;
+        }
         if self.standing.val().advances {
             self.verdict.next.psn = self.reach.val();
             self.answered.next = self.reach.val();
         }
-        self.verdict.next.skips = self.row.val().progress + self.advance.val();
+        self.verdict.next.skips = self.start.val() + self.advance.val();
         // Steps before this one were progress, or nothing is left after it.
         self.verdict.next.alarms = self.rewinds.val()
             | self.standing.val().is_waiting
-            | ((self.follows.val() | self.standing.val().moves)
+            | ((self.follows.val() | self.standing.val().moves | self.standing.val().is_busy)
                 & !self.standing.val().continues
                 & !self.row.val().resting
                 & !self.fails.val()
                 & self.is_left.val());
 
         self.after.next.tail = self.row.val().tail + self.retires.val();
-        self.after.next.progress = self.row.val().progress + self.gain.val();
+        self.after.next.progress = self.start.val() + self.gain.val();
         if self.retires.val() {
             self.after.next.progress = 0.into();
         }

@@ -6,6 +6,7 @@ use stroma_abi::wire::{Aeth, NakCode, Syndrome, opcode};
 
 use super::MTU_LOG;
 use crate::constant::number;
+use crate::host::parse::operations::RESPONSE_MAX;
 use crate::record;
 use crate::transport::records::{Arrival, Occasion};
 
@@ -14,7 +15,7 @@ record! {
     pub struct Kind {
         /// It came from the peer.
         pub is_packet: Bit,
-        /// Any of the next five, which answer.
+        /// Any of the next six, which answer.
         pub answers: Bit,
         /// All up to its PSN has arrived.
         pub acknowledges: Bit,
@@ -24,10 +25,14 @@ record! {
         pub refuses: Bit,
         /// The peer is not ready for its PSN, and wants it later, as `timer` says.
         pub defers: Bit,
-        /// Data of a READ, or what an atomic found.
+        /// An RPC at its PSN is still running.
+        pub is_busy: Bit,
+        /// Data of a READ, what an atomic found, or the answer of an RPC.
         pub brings: Bit,
-        /// It is the latter.
+        /// It is what an atomic found,
         pub is_value: Bit,
+        /// or the answer of an RPC.
+        pub is_result: Bit,
         /// Those data are the first of an answer.
         pub begins: Bit,
         /// Those data are the last.
@@ -38,6 +43,10 @@ record! {
         pub is_long: Bit,
         /// or none.
         pub is_empty: Bit,
+        /// The end of an RPC's answer says that so many full packets come before it,
+        pub place: Bits<9>,
+        /// which may be true.
+        pub is_sound: Bit,
         /// No answer came in time.
         pub expires: Bit,
         /// All is given up.
@@ -56,7 +65,7 @@ block! {
     ///
     /// Acknowledgements with a reserved syndrome, data and values whose header has another than a positive one, and op-codes
     /// that answer nothing are nothing: a peer that refuses says so with an acknowledgement. The middle packets of data
-    /// have no such header.
+    /// have no such header, nor those of an RPC's answer but its last.
     ///
     /// - **Ports** `arrival`; `kind`: what it is.
     /// - **Latency** 0 cycles. **Reset** none.
@@ -72,6 +81,11 @@ block! {
         is_first: Signal<Local, Bit>,
         is_final: Signal<Local, Bit>,
         is_value: Signal<Local, Bit>,
+        is_end: Signal<Local, Bit>,
+        is_result: Signal<Local, Bit>,
+        is_busy: Signal<Local, Bit>,
+        before: Signal<Local, Bits<32>>,
+        packet_log: Signal<Local, Bits<4>>,
         brings: Signal<Local, Bit>,
         syndrome: Signal<Local, Bits<8>>,
         meaning: Signal<Local, Bits<8>>,
@@ -97,6 +111,11 @@ block! {
         middle: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_MIDDLE.code),
         last: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_LAST.code),
         only: Constant<Bits<8>> = number(opcode::RC_READ_RESPONSE_ONLY.code),
+        result: Constant<Bits<8>> = number(opcode::RPC_RESPONSE.code),
+        result_end: Constant<Bits<8>> = number(opcode::RPC_RESPONSE_END.code),
+        busy: Constant<Bits<8>> = number(opcode::RPC_BUSY.code),
+        mtu_log: Constant<Bits<4>> = number(MTU_LOG),
+        answer_log: Constant<Bits<5>> = number(RESPONSE_MAX.ilog2() + 1),
         packet: Constant<Bits<3>> = number(Occasion::Packet as u8),
         timeout: Constant<Bits<3>> = number(Occasion::Timeout as u8),
         flush: Constant<Bits<3>> = number(Occasion::Flush as u8),
@@ -122,11 +141,19 @@ impl Logic for Sort {
         self.is_first.next = self.is_value.val()
             | (self.is_positive.val()
                 & ((self.arrival.val().op == self.first.val()) | (self.arrival.val().op == self.only.val())));
+        self.is_end.next = self.is_positive.val() & (self.arrival.val().op == self.result_end.val());
+        self.is_result.next = self.is_end.val() | (self.arrival.val().op == self.result.val());
+        self.is_busy.next =
+            self.is_packet.val() & self.is_positive.val() & (self.arrival.val().op == self.busy.val());
         self.is_final.next = self.is_value.val()
+            | self.is_end.val()
             | (self.is_positive.val()
                 & ((self.arrival.val().op == self.last.val()) | (self.arrival.val().op == self.only.val())));
         self.brings.next = self.is_packet.val()
-            & (self.is_first.val() | (self.arrival.val().op == self.middle.val()) | self.is_final.val());
+            & (self.is_first.val()
+                | (self.arrival.val().op == self.middle.val())
+                | self.is_final.val()
+                | self.is_result.val());
 
         self.kind.next.is_packet = self.is_packet.val();
         self.kind.next.acknowledges = self.is_acknowledgement.val() & self.is_positive.val();
@@ -135,13 +162,25 @@ impl Logic for Sort {
         self.kind.next.defers = self.defers.val();
         self.kind.next.brings = self.brings.val();
         self.kind.next.is_value = self.brings.val() & self.is_value.val();
+        self.kind.next.is_result = self.brings.val() & self.is_result.val();
+        self.kind.next.is_busy = self.is_busy.val();
         self.kind.next.begins = self.brings.val() & self.is_first.val();
         self.kind.next.ends = self.brings.val() & self.is_final.val();
         self.packet_bytes.next = self.smallest.val() << self.arrival.val().path_mtu;
         self.kind.next.is_full = self.arrival.val().payload_len == self.packet_bytes.val();
         self.kind.next.is_long = self.arrival.val().payload_len > self.packet_bytes.val();
         self.kind.next.is_empty = !self.arrival.val().payload_len.any();
+        // All bytes but those that came with the end.
+        self.before.next =
+            bit_cast::<32, 64>(self.arrival.val().a1) - bit_cast::<32, 13>(self.arrival.val().payload_len);
+        self.packet_log.next = bit_cast::<4, 3>(self.arrival.val().path_mtu) + self.mtu_log.val();
+        self.kind.next.place = bit_cast::<9, 32>(self.before.val() >> self.packet_log.val());
+        self.kind.next.is_sound = !(self.before.val() & bit_cast::<32, 13>(self.packet_bytes.val() - 1))
+            .any()
+            & !(self.before.val() >> self.answer_log.val()).any()
+            & (self.arrival.val().payload_len <= self.packet_bytes.val());
         self.kind.next.answers = self.brings.val()
+            | self.is_busy.val()
             | self.is_refusal.val()
             | self.defers.val()
             | (self.is_acknowledgement.val() & self.is_positive.val());

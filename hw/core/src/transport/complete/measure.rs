@@ -23,18 +23,32 @@ record! {
         pub is_stale: Bit,
         /// Everything that was sent is answered.
         pub is_silent: Bit,
-        /// One PSN of the message is left.
+        /// What comes next of an answer has the last PSN that the message takes.
         pub is_last: Bit,
-        /// Bytes of the message that are answered.
+        /// Packets of the answer that came,
+        pub index: Bits<9>,
+        /// and their bytes.
         pub offset: Bits<32>,
+        /// RPC: packets of the request are not answered that come before the PSNs of its answer;
+        pub is_front: Bit,
+        /// something of the answer came.
+        pub is_begun: Bit,
+        /// The PSNs that the arrival answers are just those packets, none of other messages,
+        pub is_met: Bit,
+        /// or they are more.
+        pub is_beyond: Bit,
+        /// Packets of the message that are answered when those are,
+        pub here: Bits<24>,
+        /// and the first PSN that is not then.
+        pub base: Bits<24>,
     }
 }
 
 block! {
     /// Takes the measures of an arrival and a message. Logic only.
     ///
-    /// - **Ports** `arrival`; `reach`: the first PSN that it does not answer; `row`, `entry`, `unanswered`: the first message that is
-    ///   not over and how far it is answered; `frontier`: the first PSN that was never sent. `measures`; those up to `is_past`
+    /// - **Ports** `arrival`; `reach`: the first PSN that it does not answer; `row`, `entry`, `front`, `unanswered`: the first message
+    ///   that is not over and how far it is answered, as in [`Focus`](super::focus::Focus); `frontier`: the first PSN that was never sent. `measures`; those up to `is_past`
     ///   mean something if it is an answer.
     /// - **Latency** 0 cycles. **Reset** none.
     /// - **Limits** the path MTU's code is 1 to 5.
@@ -43,6 +57,7 @@ block! {
         pub reach: Signal<In, Bits<24>>,
         pub row: Signal<In, Answered>,
         pub entry: Signal<In, Sent>,
+        pub front: Signal<In, Bits<24>>,
         pub unanswered: Signal<In, Bits<24>>,
         pub frontier: Signal<In, Bits<24>>,
         pub measures: Signal<Out, Measures>,
@@ -51,6 +66,9 @@ block! {
         ahead: Signal<Local, Bits<24>>,
         left: Signal<Local, Bits<24>>,
         packet_log: Signal<Local, Bits<4>>,
+        is_front: Signal<Local, Bit>,
+        lead: Signal<Local, Bits<24>>,
+        index: Signal<Local, Bits<24>>,
         mtu_log: Constant<Bits<4>> = number(MTU_LOG),
     }
 }
@@ -72,7 +90,27 @@ impl Logic for Measure {
         self.measures.next.is_past = self.distance.val() >= self.left.val();
         self.measures.next.is_stale = self.distance.val() >= self.window.val();
         self.measures.next.is_silent = self.frontier.val() == self.unanswered.val();
+
+        // What others have answered, they have from their first PSN on.
+        self.is_front.next = self.row.val().progress < self.front.val();
+        self.lead.next = self.front.val() - self.row.val().progress;
+        self.index.next = self.row.val().progress - self.front.val();
         self.measures.next.is_last = self.left.val() == 1;
-        self.measures.next.offset = bit_cast::<32, 24>(self.row.val().progress) << self.packet_log.val();
+        self.measures.next.is_met = self.reach.val() == self.unanswered.val();
+        self.measures.next.is_beyond = self.reach.val() != self.unanswered.val();
+        self.measures.next.here = self.row.val().progress;
+        self.measures.next.base = self.unanswered.val();
+        if self.is_front.val() {
+            self.index.next = 0.into();
+            self.measures.next.is_last = self.entry.val().answers == 1;
+            self.measures.next.is_met = self.ahead.val() == self.lead.val();
+            self.measures.next.is_beyond = self.ahead.val() > self.lead.val();
+            self.measures.next.here = self.front.val();
+            self.measures.next.base = self.unanswered.val() + self.lead.val();
+        }
+        self.measures.next.is_front = self.is_front.val();
+        self.measures.next.is_begun = self.row.val().progress > self.front.val();
+        self.measures.next.index = bit_cast::<9, 24>(self.index.val());
+        self.measures.next.offset = bit_cast::<32, 24>(self.index.val()) << self.packet_log.val();
     }
 }

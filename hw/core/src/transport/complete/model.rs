@@ -67,10 +67,22 @@ pub fn is_atomic(message: &Sent) -> bool {
     [WorkOp::CmpSwap, WorkOp::FetchAdd].into_iter().any(|op| message.opcode == op as u64)
 }
 
+/// Does it run a kernel?
+#[must_use]
+pub fn is_call(message: &Sent) -> bool {
+    [WorkOp::Rpc, WorkOp::RpcWrite].into_iter().any(|op| message.opcode == op as u64)
+}
+
+/// Packets of an RPC's request before the PSNs of its answer; none of others.
+#[must_use]
+pub fn front(message: &Sent) -> u64 {
+    if is_call(message) { u64::from(message.packets) - u64::from(message.answers) } else { 0 }
+}
+
 /// Does its answer bring data?
 #[must_use]
 pub fn fetches(message: &Sent) -> bool {
-    is_atomic(message) || message.opcode == WorkOp::Read as u64
+    is_atomic(message) || is_call(message) || message.opcode == WorkOp::Read as u64
 }
 
 impl Row {

@@ -32,7 +32,8 @@ block! {
     /// Counts the retries of a step's queue pair. Logic only.
     ///
     /// Both counters begin anew with progress. What asks for a repetition while one is under way comes from the same loss and
-    /// does not count, unless time runs out. While the queue pair rests nothing counts, and the repetition at the end of
+    /// does not count, unless time runs out. But the end of an RPC's answer says that all of it can be had now: it is asked for again
+    /// as long as there are retries, which it never uses up for good. A peer that is busy is there, so retries begin anew. While the queue pair rests nothing counts, and the repetition at the end of
     /// the rest is none of its retries.
     ///
     /// - **Ports** `standing`, `arrival`: what came; `row`: of its queue pair. `resolve`.
@@ -46,6 +47,7 @@ block! {
         rnr_used: Signal<Local, Bits<3>>,
         recovering: Signal<Local, Bit>,
         tries: Signal<Local, Bit>,
+        presses: Signal<Local, Bit>,
         is_last_try: Signal<Local, Bit>,
         defers: Signal<Local, Bit>,
         is_last_rest: Signal<Local, Bit>,
@@ -64,12 +66,21 @@ impl Logic for Retry {
             self.rnr_used.next = 0.into();
             self.recovering.next = false;
         }
+        if self.standing.val().is_busy {
+            self.used.next = 0.into();
+            self.recovering.next = false;
+        }
 
+        self.is_last_try.next = self.used.val() == self.arrival.val().retry;
+        self.presses.next = self.standing.val().is_complete
+            & self.recovering.val()
+            & !self.row.val().resting
+            & !self.is_last_try.val();
         self.tries.next = self.standing.val().is_late
+            | self.presses.val()
             | ((self.standing.val().is_missing | self.standing.val().is_wanted)
                 & !self.recovering.val()
                 & !self.row.val().resting);
-        self.is_last_try.next = self.used.val() == self.arrival.val().retry;
         self.defers.next = self.standing.val().is_deferred & !self.row.val().resting;
         self.is_last_rest.next = (self.rnr_used.val() == self.arrival.val().rnr_retry)
             & (self.arrival.val().rnr_retry != self.for_ever.val());

@@ -14,12 +14,14 @@ use crate::transport::records::{Arrival, Sent};
 record! {
     /// At most one of those from `is_over` to `is_broken`; none: nothing comes of the arrival.
     pub struct Standing {
-        /// The message is a READ or an atomic: its answer brings data.
+        /// The message is a READ, an atomic or an RPC: its answer brings data.
         pub fetches: Bit,
         /// It is none, and the answer ends it.
         pub is_over: Bit,
         /// Something behind it was answered, so that its own answer is lost.
         pub is_missing: Bit,
+        /// It is an RPC that still runs.
+        pub is_busy: Bit,
         /// The answer is for it: an acknowledgement,
         pub is_acknowledged: Bit,
         /// the wish for the rest of it,
@@ -46,6 +48,10 @@ record! {
         pub moves: Bit,
         /// The answer is for it and brings nothing: all before its PSN is answered.
         pub advances: Bit,
+        /// Its data came or are missing, or it is busy: of an RPC, all is answered before the PSNs of its answer.
+        pub is_here: Bit,
+        /// It is missing, and the end of its own answer came.
+        pub is_complete: Bit,
         /// No message is behind it.
         pub is_only: Bit,
         /// It is over, and another is judged by the same arrival.
@@ -59,6 +65,9 @@ block! {
     /// Data begin an answer where one was asked for: with the message, or where it goes on since something was sent again.
     /// They continue one anywhere else, and there, too, for answers to a request and to its repetition may mix, and some
     /// peers continue what they are asked for again.
+    ///
+    /// Packets of an RPC's request before those whose PSNs its answer has are acknowledged like a WRITE's. What is behind them
+    /// only its answer can say: a refusal there is of something behind it.
     ///
     /// - **Ports** `kind`, `arrival`: what came; `row`, `outstanding`: of its queue pair, how far it is answered and how many
     ///   messages are not over; `entry`, `measures`: of the first of those; `standing`.
@@ -80,6 +89,10 @@ block! {
         is_named: Signal<Local, Bit>,
         is_atomic: Signal<Local, Bit>,
         fetches: Signal<Local, Bit>,
+        is_call: Signal<Local, Bit>,
+        is_behind: Signal<Local, Bit>,
+        is_busy: Signal<Local, Bit>,
+        is_result: Signal<Local, Bit>,
         is_over: Signal<Local, Bit>,
         is_missing: Signal<Local, Bit>,
         is_reached: Signal<Local, Bit>,
@@ -112,10 +125,23 @@ impl Logic for Stand {
 
         self.is_atomic.next =
             (self.entry.val().opcode == self.swap.val()) | (self.entry.val().opcode == self.add.val());
-        self.fetches.next = self.is_atomic.val() | (self.entry.val().opcode == self.read.val());
+        self.is_call.next = self.entry.val().answers.any();
+        self.fetches.next =
+            self.is_atomic.val() | self.is_call.val() | (self.entry.val().opcode == self.read.val());
         self.is_over.next = self.answers.val() & !self.fetches.val() & self.measures.val().is_enough;
-        self.is_missing.next = self.answers.val() & self.fetches.val() & self.measures.val().is_ahead;
-        self.is_reached.next = self.answers.val() & !self.is_over.val() & !self.is_missing.val();
+        self.is_busy.next = self.answers.val()
+            & self.kind.val().is_busy
+            & self.is_call.val()
+            & (self.measures.val().is_met | self.measures.val().is_beyond)
+            & !self.measures.val().is_enough;
+        self.is_behind.next = self.measures.val().is_beyond
+            | (self.is_call.val()
+                & self.measures.val().is_begun
+                & (self.kind.val().repeats | self.kind.val().refuses | self.kind.val().defers));
+        self.is_missing.next =
+            self.answers.val() & self.fetches.val() & self.is_behind.val() & !self.is_busy.val();
+        self.is_reached.next =
+            self.answers.val() & !self.is_over.val() & !self.is_missing.val() & !self.is_busy.val();
 
         // The last packet has what the others leave of the length: none of none, else up to a full one.
         self.bytes_in_packet.next = self.smallest.val() << self.arrival.val().path_mtu;
@@ -139,7 +165,19 @@ impl Logic for Stand {
             & (self.kind.val().is_value == self.is_atomic.val())
             & self.is_placed.val()
             & self.has_length.val()
-            & (self.kind.val().ends == self.measures.val().is_last);
+            & (self.kind.val().ends == self.measures.val().is_last)
+            & !self.kind.val().is_result;
+        // An RPC's answer may end before the last PSN, but not beyond what it may have.
+        self.is_result.next = self.kind.val().is_full & !self.measures.val().is_last;
+        if self.kind.val().ends {
+            self.is_result.next = self.kind.val().is_sound
+                & (self.kind.val().place == self.measures.val().index)
+                & (bit_cast::<32, 64>(self.arrival.val().a1) <= self.entry.val().length);
+        }
+        if self.is_call.val() {
+            self.is_right.next =
+                self.kind.val().is_result & self.measures.val().is_met & self.is_result.val();
+        }
         self.is_brought.next = self.is_reached.val() & self.kind.val().brings & self.is_right.val();
         self.is_flushed.next = (self.kind.val().flushes & self.outstanding.val().any())
             | (self.breaks.val() & !self.is_named.val());
@@ -148,12 +186,14 @@ impl Logic for Stand {
         self.standing.next.fetches = self.fetches.val();
         self.standing.next.is_over = self.is_over.val();
         self.standing.next.is_missing = self.is_missing.val();
+        self.standing.next.is_busy = self.is_busy.val();
         self.standing.next.is_acknowledged = self.is_reached.val() & self.kind.val().acknowledges;
         self.standing.next.is_wanted = self.is_reached.val() & self.kind.val().repeats;
         self.standing.next.is_deferred = self.is_reached.val() & self.kind.val().defers;
         self.standing.next.is_refused = self.is_reached.val() & self.kind.val().refuses;
         self.standing.next.is_brought = self.is_brought.val();
-        self.standing.next.is_wrong = self.is_reached.val() & self.kind.val().brings & !self.is_right.val();
+        self.standing.next.is_wrong = self.is_reached.val()
+            & (self.kind.val().is_busy | (self.kind.val().brings & !self.is_right.val()));
         self.standing.next.is_late =
             self.expires.val() & !self.row.val().resting & !self.measures.val().is_silent;
         self.standing.next.is_waiting =
@@ -162,9 +202,17 @@ impl Logic for Stand {
         self.standing.next.is_flushed = self.is_flushed.val();
         self.standing.next.is_broken = self.breaks.val() & self.is_named.val();
 
-        self.standing.next.moves =
-            self.is_brought.val() | (self.answers.val() & !self.fetches.val() & self.measures.val().is_ahead);
+        self.standing.next.moves = self.is_brought.val()
+            | (self.answers.val()
+                & (!self.fetches.val() | self.measures.val().is_front)
+                & self.measures.val().is_ahead);
         self.standing.next.advances = self.is_reached.val() & !self.is_brought.val();
+        self.standing.next.is_here = self.is_brought.val() | self.is_missing.val() | self.is_busy.val();
+        self.standing.next.is_complete = self.is_missing.val()
+            & self.is_call.val()
+            & self.kind.val().is_result
+            & self.kind.val().ends
+            & !self.measures.val().is_enough;
         self.standing.next.is_only = self.is_only.val();
         self.standing.next.continues = (self.is_over.val() & self.measures.val().is_past)
             | (self.is_flushed.val() & !self.is_only.val());

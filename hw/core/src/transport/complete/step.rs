@@ -19,7 +19,7 @@ pub(super) const FIRST: usize = counter(Statistics::LOCAL_ACK_TIMEOUT_ERR);
 block! {
     /// What comes of an arrival that stands so to a message, and who is told. Logic only.
     ///
-    /// - **Ports** `standing`, `kind`, `arrival`, `row`, `unanswered`, `reach`, `ahead`, `follows`: as in [`Judge`]; `entry`,
+    /// - **Ports** `standing`, `kind`, `arrival`, `row`, `unanswered`, `reach`, `ahead`, `here`, `base`, `follows`: as in [`Judge`]; `entry`,
     ///   `offset`: as in [`Tell`]; `counts`: a bit for each of the abi's counters of requesters; the rest as in both.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Step {
@@ -31,6 +31,8 @@ block! {
         pub unanswered: Signal<In, Bits<24>>,
         pub reach: Signal<In, Bits<24>>,
         pub ahead: Signal<In, Bits<24>>,
+        pub here: Signal<In, Bits<24>>,
+        pub base: Signal<In, Bits<24>>,
         pub offset: Signal<In, Bits<32>>,
         pub follows: Signal<In, Bit>,
         pub counts: Signal<Out, Bits<REQUESTER_COUNTERS>>,
@@ -71,6 +73,8 @@ impl Logic for Step {
         self.judge.unanswered.next = self.unanswered.val();
         self.judge.reach.next = self.reach.val();
         self.judge.ahead.next = self.ahead.val();
+        self.judge.here.next = self.here.val();
+        self.judge.base.next = self.base.val();
         self.judge.follows.next = self.follows.val();
         self.verdict.next = self.judge.verdict.val();
         self.after.next = self.judge.after.val();

@@ -1,7 +1,9 @@
 //! A step's verdict, put into records.
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::Cqe;
 use stroma_abi::desc::region::rights;
+use stroma_abi::wire::RpcEth;
 
 use super::judge::Verdict;
 use super::kind::Kind;
@@ -26,11 +28,13 @@ block! {
         pub errand: Signal<Out, Errand>,
         pub rewind: Signal<Out, Rewind>,
         pub alarm: Signal<Out, Alarm>,
-        no_answer: Constant<Bits<2>> = number(Answer::None as u8),
+        no_answer: Constant<Bits<3>> = number(Answer::None as u8),
         no_list: Constant<Bits<2>> = number(List::None as u8),
         send_list: Constant<Bits<2>> = number(List::Send as u8),
         no_atomic: Constant<Bits<2>> = number(Atomic::None as u8),
         value_bytes: Constant<Bits<32>> = number(u64::BITS / 8),
+        status_at: Constant<Bits<6>> = number(RpcEth::STATUS.low_bit(RpcEth::LEN)),
+        rpc_flag: Constant<Bits<8>> = number(1_u64 << Cqe::RPC.bit),
         write_right: Constant<Bits<5>> = number(rights::LOCAL_WRITE),
     }
 }
@@ -61,7 +65,12 @@ impl Logic for Tell {
         self.errand.next.offset = self.offset.val();
         self.errand.next.atomic = self.no_atomic.val();
         self.errand.next.compare = 0.into();
-        self.errand.next.atomic_slot = 0.into();
+        self.errand.next.call = 0.into();
+        self.errand.next.call_ends = false;
+        self.errand.next.kernel = 0.into();
+        self.errand.next.refusal = 0.into();
+        self.errand.next.reserved = 0.into();
+        self.errand.next.place = 0.into();
         self.errand.next.va = self.entry.val().address + bit_cast::<64, 32>(self.offset.val());
         self.errand.next.key = self.entry.val().key;
         self.errand.next.need = self.write_right.val();
@@ -84,9 +93,16 @@ impl Logic for Tell {
         self.errand.next.opcode = self.entry.val().opcode;
         self.errand.next.detail = 0.into();
         self.errand.next.flags = 0.into();
+        if self.verdict.val().concludes {
+            self.errand.next.detail = bit_cast::<32, 64>(self.arrival.val().a1 >> self.status_at.val());
+            self.errand.next.flags = self.rpc_flag.val();
+        }
         self.errand.next.status = self.verdict.val().status;
         self.errand.next.vendor = self.verdict.val().vendor;
         self.errand.next.length = self.entry.val().length;
+        if self.verdict.val().concludes {
+            self.errand.next.length = bit_cast::<32, 64>(self.arrival.val().a1);
+        }
         if self.verdict.val().status.any() {
             self.errand.next.length = 0.into();
         }

@@ -18,6 +18,8 @@ record! {
         pub is_asked: Bit,
         /// They come inline.
         pub is_inline: Bit,
+        /// Then: with the answers of kernels, else with requests.
+        pub is_result: Bit,
         /// Last of its packet.
         pub last: Bit,
     }
@@ -133,6 +135,7 @@ impl Logic for Ask {
         self.waits.sink.valid.next = self.goes.val() & self.is_part.val();
         self.waits.sink.payload.next.is_asked = self.is_asked.val();
         self.waits.sink.payload.next.is_inline = self.is_inline.val();
+        self.waits.sink.payload.next.is_result = self.step.val().is_response;
         self.waits.sink.payload.next.last = self.step.val().last;
         StreamSource::<Waiting>::link(&mut self.waiting, &mut self.waits.source);
 

@@ -26,12 +26,12 @@ record! {
 block! {
     /// Takes the bytes of each part from where they come.
     ///
-    /// - **Ports** `parts`: in; `read_data`, `inline`: a packet for each part that says so; `pieces`: a piece for each part, empty
+    /// - **Ports** `parts`: in; `read_data`, `inline`, `results`: a packet for each part that says so; `pieces`: a piece for each part, empty
     ///   if nothing comes, `err` if it is refused or could not be read; `outcomes`: one for each packet, when all of it is
-    ///   taken: that of the first part that failed. `err` of `inline` is not looked at.
+    ///   taken: that of the first part that failed. `err` of `inline` and `results` is not looked at.
     /// - **Latency** 0 cycles. **Rate** 1 beat per cycle, without a gap between parts; a part without
     ///   bytes takes 1 cycle.
-    /// - **Backpressure** stalls the three sinks; their `ready` follows `pieces.ready` and `parts` combinationally. An outcome
+    /// - **Backpressure** stalls the four sinks; their `ready` follows `pieces.ready` and `parts` combinationally. An outcome
     ///   that is not taken at once waits, and stalls nothing.
     /// - **Reset** forgets the packet under way.
     /// - **Limits** 32 outcomes wait, which is as many as there are tickets.
@@ -41,6 +41,7 @@ block! {
         pub parts: StreamSink<Part>,
         pub read_data: StreamSink<ReadData<D>>,
         pub inline: StreamSink<Beat<D>>,
+        pub results: StreamSink<Beat<D>>,
         pub pieces: StreamSource<PieceBeat<D>>,
         pub outcomes: StreamSource<Outcome>,
         queue: Fifo<Outcome, 5>,
@@ -49,6 +50,8 @@ block! {
         part: Signal<Local, Part>,
         has_beat: Signal<Local, Bit>,
         is_unread: Signal<Local, Bit>,
+        takes_inline: Signal<Local, Bit>,
+        takes_result: Signal<Local, Bit>,
         moves: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
         outcome: Signal<Local, Outcome>,
@@ -66,6 +69,8 @@ impl<const D: usize> Logic for Collect<D> {
         dff_setup!(self, clock, failed);
         self.queue.reset.next = self.reset.val();
         self.part.next = self.parts.payload.val();
+        self.takes_inline.next = self.part.val().is_inline & !self.part.val().is_result;
+        self.takes_result.next = self.part.val().is_inline & self.part.val().is_result;
         self.is_unread.next =
             self.part.val().is_read & self.read_data.payload.val().eop & self.read_data.payload.val().err;
 
@@ -82,19 +87,26 @@ impl<const D: usize> Logic for Collect<D> {
             self.pieces.payload.next.eop = self.read_data.payload.val().eop;
             self.has_beat.next = self.read_data.valid.val();
             self.ends.next = self.read_data.payload.val().eop;
-        } else if self.part.val().is_inline {
+        } else if self.takes_inline.val() {
             self.pieces.payload.next.data = self.inline.payload.val().data;
             self.pieces.payload.next.nbytes = self.inline.payload.val().nbytes;
             self.pieces.payload.next.eop = self.inline.payload.val().eop;
             self.has_beat.next = self.inline.valid.val();
             self.ends.next = self.inline.payload.val().eop;
+        } else if self.takes_result.val() {
+            self.pieces.payload.next.data = self.results.payload.val().data;
+            self.pieces.payload.next.nbytes = self.results.payload.val().nbytes;
+            self.pieces.payload.next.eop = self.results.payload.val().eop;
+            self.has_beat.next = self.results.valid.val();
+            self.ends.next = self.results.payload.val().eop;
         }
         self.pieces.valid.next = self.parts.valid.val() & self.has_beat.val();
         self.moves.next = self.parts.valid.val() & self.has_beat.val() & self.pieces.ready.val();
         self.parts.ready.next = self.moves.val() & self.ends.val();
         self.read_data.ready.next =
             self.parts.valid.val() & self.pieces.ready.val() & self.part.val().is_read;
-        self.inline.ready.next = self.parts.valid.val() & self.pieces.ready.val() & self.part.val().is_inline;
+        self.inline.ready.next = self.parts.valid.val() & self.pieces.ready.val() & self.takes_inline.val();
+        self.results.ready.next = self.parts.valid.val() & self.pieces.ready.val() & self.takes_result.val();
 
         self.outcome.next = self.failed.q.val();
         if !self.failed.q.val().status.any() {

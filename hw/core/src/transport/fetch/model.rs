@@ -9,13 +9,13 @@ use crate::state::mmu::XlatResponse;
 use crate::transport::records::{TxFailure, TxPacket, TxStep};
 
 /// Questions under keys with this bit are refused, one in four.
-pub(super) const REFUSED: u32 = 1 << 31;
+pub(crate) const REFUSED: u32 = 1 << 31;
 /// Keys with this bit have pages whose place cannot be found, one in four.
-pub(super) const LISTLESS: u32 = 1 << 30;
+pub(crate) const LISTLESS: u32 = 1 << 30;
 /// Keys with this bit have pages that cannot be read, one in four.
-pub(super) const BROKEN: u32 = 1 << 29;
+pub(crate) const BROKEN: u32 = 1 << 29;
 /// No answer goes beyond one of these.
-pub(super) const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// A packet to be sent, and the bytes that come inline.
 #[derive(Clone, Debug)]
@@ -32,12 +32,12 @@ pub(super) enum Fate {
 }
 
 /// The byte at an address of the host.
-pub(super) fn byte(iova: u64) -> u8 {
+pub(crate) fn byte(iova: u64) -> u8 {
     SplitMix64::at(2, iova).to_le_bytes()[0]
 }
 
 /// Can the page of this address not be read?
-pub(super) fn is_broken(iova: u64) -> bool {
+pub(crate) fn is_broken(iova: u64) -> bool {
     iova >> 63 == 1 && SplitMix64::at(1, iova / PAGE).is_multiple_of(4)
 }
 
@@ -56,7 +56,7 @@ pub(super) fn question(step: &TxStep) -> Option<XlatRequest> {
 }
 
 /// What the MMU says to a question: one answer, or one for each page.
-pub(super) fn answers(request: &XlatRequest) -> Vec<XlatResponse> {
+pub(crate) fn answers(request: &XlatRequest) -> Vec<XlatResponse> {
     let (key, va, len) = (u64::from(request.key), u64::from(request.va), u64::from(request.len));
     let answer = |cause: u64, iova: u64, len: u64, more| XlatResponse {
         client: request.client,

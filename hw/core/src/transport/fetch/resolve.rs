@@ -25,12 +25,14 @@ record! {
 }
 
 record! {
-    /// Bytes of a payload that are on their way: a packet on one of two streams, or nothing.
+    /// Bytes of a payload that are on their way: a packet on one of three streams, or nothing.
     pub struct Part {
         /// They are read from host memory.
         pub is_read: Bit,
         /// They come inline.
         pub is_inline: Bit,
+        /// Then: with the answers of kernels, else with requests.
+        pub is_result: Bit,
         /// Why they are refused; 0: they are not.
         pub cause: Bits<3>,
         /// Last of its packet.
@@ -105,6 +107,7 @@ impl Logic for Resolve {
 
         self.part.next.is_read = self.is_read.val();
         self.part.next.is_inline = self.waiting.payload.val().is_inline;
+        self.part.next.is_result = self.waiting.payload.val().is_result;
         self.part.next.cause = 0.into();
         if self.is_asked.val() {
             self.part.next.cause = self.found.val().cause;
@@ -121,6 +124,7 @@ impl Logic for Resolve {
         if !self.queue.source.valid.val() {
             self.parts.payload.next.is_read = false;
             self.parts.payload.next.is_inline = self.waiting.payload.val().is_inline;
+            self.parts.payload.next.is_result = self.waiting.payload.val().is_result;
             self.parts.payload.next.cause = 0.into();
             self.parts.payload.next.last = self.waiting.payload.val().last;
             self.queue.sink.valid.next = self.goes.val() & (self.is_asked.val() | !self.parts.ready.val());

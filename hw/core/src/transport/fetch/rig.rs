@@ -17,14 +17,15 @@ use crate::transport::records::{TxFailure, TxPacket};
 
 /// Cycles after which the block counts as stuck.
 const LIMIT: u64 = 200_000;
-/// Streams of the block: five in, five out.
-pub(super) const STREAMS: usize = 10;
+/// Streams of the block: six in, five out.
+pub(super) const STREAMS: usize = 11;
 
 pub(super) struct Rig<const D: usize, const LOG: usize> {
     pub(super) bench: Bench,
     /// Requests and responses.
     pub(super) steps: [SourceId; 2],
-    pub(super) inline: SourceId,
+    /// Inline data of requests and of responses.
+    pub(super) inline: [SourceId; 2],
     answer: SourceId,
     read_data: SourceId,
     xlat: SinkId,
@@ -82,8 +83,8 @@ pub(super) struct Moments {
 impl<const D: usize, const LOG: usize> Rig<D, LOG> {
     pub(super) fn new() -> Self {
         let mut bench = verilated(&format!("fetch_{D}"), Fetch::<D, LOG>::default);
-        let [requests, responses, inline, answer, read_data] =
-            ["requests", "responses", "inline", "answer", "read_data"]
+        let [requests, responses, inline, results, answer, read_data] =
+            ["requests", "responses", "inline", "results", "answer", "read_data"]
                 .map(|name| bench.source(name).expect("the stream exists"));
         let [xlat, read, packet, payload, failed] = ["xlat", "read", "packet", "payload", "failed"]
             .map(|name| bench.sink(name).expect("the stream exists"));
@@ -91,7 +92,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         Self {
             bench,
             steps: [requests, responses],
-            inline,
+            inline: [inline, results],
             answer,
             read_data,
             xlat,
@@ -126,11 +127,13 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
         }
     }
 
-    /// Pauses of requests, responses, inline, answer, `read_data`, xlat, read, packet, payload, failed.
+    /// Pauses of requests, responses, inline, results, answer, `read_data`, xlat, read, packet, payload, failed.
     pub(super) fn pause(&mut self, pauses: [Pause; STREAMS]) {
-        let [requests, responses, inline, answer, read_data, sinks @ ..] = pauses;
-        let sources = [self.steps[0], self.steps[1], self.inline, self.answer, self.read_data];
-        for (source, pause) in sources.into_iter().zip([requests, responses, inline, answer, read_data]) {
+        let [requests, responses, inline, results, answer, read_data, sinks @ ..] = pauses;
+        let sources =
+            [self.steps[0], self.steps[1], self.inline[0], self.inline[1], self.answer, self.read_data];
+        let of_sources = [requests, responses, inline, results, answer, read_data];
+        for (source, pause) in sources.into_iter().zip(of_sources) {
             self.bench[source].pause(pause);
         }
         for (sink, pause) in
@@ -146,7 +149,7 @@ impl<const D: usize, const LOG: usize> Rig<D, LOG> {
             let side = usize::from(packet.steps[0].is_response);
             push(&mut self.bench, self.steps[side], &packet.steps);
             if !packet.inline.is_empty() {
-                push(&mut self.bench, self.inline, &beats::<D>(&packet.inline));
+                push(&mut self.bench, self.inline[side], &beats::<D>(&packet.inline));
             }
             self.queued[side].push_back(packet.clone());
         }

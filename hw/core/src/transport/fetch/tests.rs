@@ -38,10 +38,10 @@ fn packet(rng: &mut SplitMix64, is_response: bool, pieces: &[Piece]) -> Packet {
     Packet { steps: pieces.iter().enumerate().map(step).collect(), inline: Vec::new() }
 }
 
-/// A request whose bytes come inline; its step says nothing of a piece.
-fn inline(rng: &mut SplitMix64, len: usize) -> Packet {
+/// A packet whose bytes come inline; its step says nothing of a piece.
+fn inline(rng: &mut SplitMix64, is_response: bool, len: usize) -> Packet {
     let payload_len: Bits<13> = (len as u64).into();
-    let step = TxStep { is_response: false, last: true, inline: true, payload_len, ..noise(rng) };
+    let step = TxStep { is_response, last: true, inline: true, payload_len, ..noise(rng) };
     Packet { steps: vec![step], inline: (0..len).map(|_| rng.next_u32().to_le_bytes()[0]).collect() }
 }
 
@@ -61,8 +61,9 @@ fn packets(seed: u64, count: usize, risk: u64) -> Vec<Packet> {
         match rng.below(8) {
             0 => return packet(&mut rng, is_response, &[(7, 7, 0)]),
             1 => {
-                let len = small(rng.below(481));
-                return inline(&mut rng, len);
+                // An answer of a kernel is a packet of any size.
+                let len = small(rng.below(if is_response { 4097 } else { 481 }));
+                return inline(&mut rng, is_response, len);
             }
             _ => {}
         }
@@ -150,6 +151,8 @@ fn rust_and_verilog_agree() {
             responses.valid,
             inline.payload,
             inline.valid,
+            results.payload,
+            results.valid,
             xlat.ready,
             answer.payload,
             answer.valid,

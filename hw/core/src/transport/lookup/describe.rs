@@ -49,6 +49,7 @@ impl Logic for Describe {
         self.arrival.next.receive_cq = self.row.val().receive_cq;
         self.arrival.next.has_srq = self.row.val().has_srq;
         self.arrival.next.srq = self.row.val().srq;
+        self.arrival.next.result_log = self.row.val().result_log;
         self.arrival.next.colour = self.colour.val();
         self.arrival.next.qpn = self.qpn.val();
         if self.is_nudge.val() {

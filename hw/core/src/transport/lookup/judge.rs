@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
-use stroma_abi::wire::{Mac, Role, Transport};
+use stroma_abi::wire::{Mac, Opcode, Role, Transport};
 
 use crate::constant::number;
 use crate::head::Head;
@@ -29,6 +29,11 @@ record! {
 /// One bit a state.
 fn states(states: &[QueuePairState]) -> Constant<Bits<8>> {
     number(states.iter().fold(0_u64, |mask, state| mask | 1 << *state as u8))
+}
+
+/// Is it one of a reliable connection?
+fn is_spoken(row: &Opcode) -> bool {
+    matches!(row.transport, Transport::Rc | Transport::Rpc)
 }
 
 block! {
@@ -74,10 +79,8 @@ block! {
         raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u8),
         /// The top bit of a `P_Key`: a full member.
         full_member_at: Constant<Bits<4>> = number(15),
-        requests: Constant<Bits<256>> =
-            Constant::new(opcodes(|row| row.transport == Transport::Rc && row.role == Role::Request)),
-        responses: Constant<Bits<256>> =
-            Constant::new(opcodes(|row| row.transport == Transport::Rc && row.role == Role::Response)),
+        requests: Constant<Bits<256>> = Constant::new(opcodes(|row| is_spoken(row) && row.role == Role::Request)),
+        responses: Constant<Bits<256>> = Constant::new(opcodes(|row| is_spoken(row) && row.role == Role::Response)),
         notifications: Constant<Bits<256>> = Constant::new(opcodes(|row| row.transport == Transport::Cnp)),
         request_states: Constant<Bits<8>> = states(&[
             QueuePairState::ReadyToReceive,

@@ -63,6 +63,7 @@ fn of_row(row: &PeerRow, colour: bool) -> Arrival {
         receive_cq: row.receive_cq,
         has_srq: row.has_srq,
         srq: row.srq,
+        result_log: row.result_log,
         colour,
         ..Arrival::default()
     }
@@ -168,11 +169,12 @@ pub fn packet(head: &Head, row: &PeerRow, port: Port, pause: bool, colour: bool)
     }
     let (theirs, ours) = (small(head.pkey), small(row.p_key));
     let full = 1 << 15;
-    if op.transport != Transport::Rc || theirs | full != ours | full || (theirs | ours) & full == 0 {
+    let is_request = op.role == Role::Request;
+    let is_spoken = matches!(op.transport, Transport::Rc | Transport::Rpc);
+    if !is_spoken || theirs | full != ours | full || (theirs | ours) & full == 0 {
         return nobody;
     }
     let arrival = described(head, row, colour);
-    let is_request = op.role == Role::Request;
     let order = Some(Order { is_request, drops: false, ..order });
     match state(row) {
         Some(ReadyToReceive | ReadyToSend | Drained) if is_request => {

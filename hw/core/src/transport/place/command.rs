@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::carry::Pass;
+use crate::fabric::records::KERNEL_BITS;
 use crate::host::work::HostWrite;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
@@ -16,6 +17,10 @@ record! {
         pub writes: Bit,
         /// There is some, and it is thrown away, `len` bytes.
         pub drops: Bit,
+        /// There is some, and it goes to `kernel`; it begins a request there.
+        pub calls: Bit,
+        pub kernel: Bits<KERNEL_BITS>,
+        pub begins: Bit,
         /// What is written is this value, and no payload comes.
         pub has_value: Bit,
         pub value: Bits<64>,
@@ -87,6 +92,10 @@ impl Logic for Command {
         self.pass.valid.next = self.goes.val();
         self.pass.payload.next.writes = self.pieces.source.payload.val().writes;
         self.pass.payload.next.drops = self.pieces.source.payload.val().drops;
+        self.pass.payload.next.calls = self.pieces.source.payload.val().calls;
+        self.pass.payload.next.kernel = self.pieces.source.payload.val().kernel;
+        self.pass.payload.next.qpn = self.pieces.source.payload.val().qpn;
+        self.pass.payload.next.begins = self.pieces.source.payload.val().begins;
         self.pass.payload.next.has_value = self.pieces.source.payload.val().has_value;
         self.pass.payload.next.has_payload = !self.pieces.source.payload.val().has_value;
         self.pass.payload.next.value = self.pieces.source.payload.val().value;

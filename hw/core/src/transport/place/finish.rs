@@ -7,6 +7,7 @@ use super::ask::WAITING_LOG;
 use super::reply::Reply;
 use super::retire::Retire;
 use crate::constant::number;
+use crate::fabric::records::Call;
 use crate::host::work::{Done, EventRecord, QpError};
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
@@ -24,9 +25,9 @@ block! {
     /// - **Ports** `judged`, `untold`: errands; `over`: the bytes of one more are through; `issued`: the last write command taken;
     ///   the rest as in [`Place`](super::Place). `busy`: an errand waits, or something of it is on offer.
     /// - **Untold** the completion of an errand whose error an event has to tell is `Flushed`.
-    /// - **Latency** from `over` to `error`, `done`, `event` 1 cycle, to `task`, `operation` 2; from the last of them taken, or from
+    /// - **Latency** from `over` to `error`, `done`, `event` 1 cycle, to `task`, `call`, `operation` 2; from the last of them taken, or from
     ///   `over` + 1, to `acked_write` and `leaves` 1, to `kick` 2. **Rate** 1 errand per cycle; an error takes 1 or 2 more, an event
-    ///   behind a completion 1, an operation as many as the answer before it waits.
+    ///   behind a completion 1, a call with an answer 1, an operation or a call as many as the answer before it waits.
     /// - **Backpressure** 16 errands wait, then `judged` does. No combinational path from port to port.
     /// - **Reset** forgets all errands.
     pub struct Finish<const QPS: usize> {
@@ -37,6 +38,7 @@ block! {
         pub over: Signal<In, Bit>,
         pub issued: Signal<In, Bits<16>>,
         pub task: StreamSource<Task>,
+        pub call: StreamSource<Call>,
         pub operation: StreamSource<Operation>,
         pub operation_colour: Signal<In, Bit>,
         pub applies: Signal<In, Bit>,
@@ -93,6 +95,7 @@ impl<const QPS: usize> Logic for Finish<QPS> {
         self.reply.applies.next = self.applies.val();
         self.operation_enters.next = self.reply.operation_enters.val();
         StreamSource::<Task>::link(&mut self.task, &mut self.reply.task);
+        StreamSource::<Call>::link(&mut self.call, &mut self.reply.call);
         StreamSource::<Operation>::link(&mut self.operation, &mut self.reply.operation);
         StreamSource::<QpError>::link(&mut self.error, &mut self.reply.error);
 

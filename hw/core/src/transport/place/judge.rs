@@ -7,6 +7,7 @@ use super::collect::Found;
 use super::command::Piece;
 use super::verdict::Verdict;
 use crate::constant::number;
+use crate::fabric::records::{Calling, NO_KERNEL};
 use crate::prim::reg::Reg;
 use crate::state::access::Cause;
 use crate::state::failures::Failure;
@@ -54,6 +55,10 @@ block! {
         refusal: Signal<Local, Bits<3>>,
         len: Signal<Local, Bits<13>>,
         writes: Signal<Local, Bit>,
+        calls: Signal<Local, Bit>,
+        begins: Constant<Bits<2>> = number(Calling::Begins as u8),
+        goes_on: Constant<Bits<2>> = number(Calling::GoesOn as u8),
+        nobody: Constant<Bits<4>> = number(NO_KERNEL),
         bounds: Constant<Bits<3>> = number(Cause::Bounds as u8),
         value_len: Constant<Bits<13>> = number(VALUE_BYTES),
     }
@@ -121,7 +126,17 @@ impl Logic for Judge {
             & !self.refusal.val().any()
             & !self.failure.val().failed;
         self.piece.payload.next.writes = self.writes.val();
-        self.piece.payload.next.drops = self.errand.payload.val().payload_len.any() & !self.writes.val();
+        // What a kernel is not to have any more, and what came again, is thrown away.
+        self.calls.next = ((self.errand.payload.val().call == self.begins.val())
+            | (self.errand.payload.val().call == self.goes_on.val()))
+            & (self.errand.payload.val().kernel != self.nobody.val())
+            & self.errand.payload.val().payload_len.any()
+            & !self.failure.val().failed;
+        self.piece.payload.next.drops =
+            self.errand.payload.val().payload_len.any() & !self.writes.val() & !self.calls.val();
+        self.piece.payload.next.calls = self.calls.val();
+        self.piece.payload.next.kernel = self.errand.payload.val().kernel;
+        self.piece.payload.next.begins = self.errand.payload.val().call == self.begins.val();
         self.piece.payload.next.has_value = self.errand.payload.val().has_value;
         self.piece.payload.next.value = self.errand.payload.val().value;
         self.piece.payload.next.qpn = self.errand.payload.val().qpn;

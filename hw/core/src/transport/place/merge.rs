@@ -79,6 +79,7 @@ impl Logic for Merge {
             self.chosen.next.has_value = false;
             self.chosen.next.list = 0.into();
             self.chosen.next.atomic = 0.into();
+            self.chosen.next.call = 0.into();
             self.chosen.next.span = 0.into();
             self.chosen.next.answer = 0.into();
             self.chosen.next.completes = false;

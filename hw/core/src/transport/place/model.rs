@@ -8,6 +8,7 @@ use stroma_abi::desc::{Event, Status};
 use stroma_abi::wire::{NakCode, Syndrome};
 
 use self::memory::{questions, translate};
+use crate::fabric::records::{Call, Calling, NO_KERNEL, Passage};
 use crate::host::work::{Done, EventRecord, QpError};
 use crate::state::access::{Cause, XlatRequest};
 use crate::state::mmu::XlatResponse;
@@ -36,7 +37,9 @@ pub(super) struct Write {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) writes: usize,
+    pub(super) feeds: usize,
     pub(super) tasks: usize,
+    pub(super) calls: usize,
     pub(super) operations: usize,
     pub(super) errors: usize,
     pub(super) dones: usize,
@@ -49,8 +52,12 @@ pub(super) struct Tally {
 pub(super) struct Outcome {
     pub(super) questions: Vec<XlatRequest>,
     pub(super) writes: Vec<Write>,
+    /// Packets for kernels.
+    pub(super) feeds: Vec<(Passage, Vec<u8>)>,
     /// Their ticket is not known here: it covers the writes that go before.
     pub(super) tasks: Vec<(Task, Tally)>,
+    /// What means nothing in them is zero.
+    pub(super) calls: Vec<(Call, Tally)>,
     /// Their colour is not known here; of one that came again the address means nothing, and is 0.
     pub(super) operations: Vec<(Operation, Tally)>,
     pub(super) errors: Vec<(QpError, Tally)>,
@@ -68,7 +75,9 @@ impl Outcome {
     fn tally(&self) -> Tally {
         Tally {
             writes: self.writes.len(),
+            feeds: self.feeds.len(),
             tasks: self.tasks.len(),
+            calls: self.calls.len(),
             operations: self.operations.len(),
             errors: self.errors.len(),
             dones: self.dones.len(),
@@ -157,6 +166,7 @@ impl Twin {
                     told.map_or((code(Status::Flushed), 0), |kept| (kept.status, kept.vendor));
                 tell(errand, status, vendor, 0, out);
             }
+            call(errand, true, out);
         } else if refusal != 0 {
             self.refuse(errand, is_request, refusal, out);
         } else {
@@ -228,9 +238,11 @@ impl Twin {
             out.writes.push(Write { iova: part.iova.into(), qpn: errand.qpn.into(), bytes: now.to_vec() });
             rest = later;
         }
+        feed(errand, bytes, out);
         if errand.answer.index() != Answer::None as usize {
             answer(errand, out);
         }
+        call(errand, false, out);
         if errand.atomic.index() != Atomic::None as usize {
             order(errand, answers.first(), out);
         }
@@ -265,9 +277,51 @@ fn answer(errand: &Errand, out: &mut Outcome) {
         length: errand.span,
         fresh: errand.fresh,
         ticket: 0.into(),
+        place: errand.place,
         ..Task::default()
     };
     out.tasks.push((task, out.tally()));
+}
+
+/// What a packet of an RPC brings goes to its kernel, if it has one.
+fn feed(errand: &Errand, bytes: &[u8], out: &mut Outcome) {
+    let begins = errand.call.index() == Calling::Begins as usize;
+    let is_fresh = begins || errand.call.index() == Calling::GoesOn as usize;
+    if is_fresh && errand.kernel.index() != usize::from(NO_KERNEL) && !bytes.is_empty() {
+        out.feeds.push((Passage { kernel: errand.kernel, qpn: errand.qpn, begins }, bytes.to_vec()));
+    }
+}
+
+fn call(errand: &Errand, gives_up: bool, out: &mut Outcome) {
+    if errand.call.index() == Calling::None as usize {
+        return;
+    }
+    let call = Call {
+        calling: errand.call,
+        ends: errand.call_ends,
+        gives_up,
+        qpn: errand.qpn,
+        pd: errand.pd,
+        path_mtu: errand.path_mtu,
+        kernel: errand.kernel,
+        refusal: errand.refusal,
+        place: errand.place,
+        target: errand.va,
+        key: errand.key,
+        length: errand.length,
+        psn: errand.psn,
+        reserved: errand.reserved,
+        msn: errand.msn,
+    };
+    out.calls.push((meaning(&call), out.tally()));
+}
+
+/// The call without what means nothing.
+pub(super) fn meaning(call: &Call) -> Call {
+    if !call.gives_up {
+        return *call;
+    }
+    Call { target: 0.into(), key: 0.into(), length: 0.into(), ..*call }
 }
 
 fn order(errand: &Errand, word: Option<&XlatResponse>, out: &mut Outcome) {
@@ -279,7 +333,7 @@ fn order(errand: &Errand, word: Option<&XlatResponse>, out: &mut Outcome) {
         iova: word.map_or(0.into(), |word| word.iova),
         value: errand.value,
         compare: errand.compare,
-        slot: errand.atomic_slot,
+        slot: errand.place,
         psn: errand.psn,
         msn: errand.msn,
         colour: false,

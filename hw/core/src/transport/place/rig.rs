@@ -8,6 +8,7 @@ use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use super::model::{Outcome, Tally, Twin, Visit};
 use super::straight::Straight;
+use crate::fabric::records::Passage;
 use crate::host::work::QpChange;
 use crate::state::mmu::XlatResponse;
 use crate::stream::{Beat, beats};
@@ -17,7 +18,7 @@ use crate::transport::records::Order;
 /// log2 of the queue pairs.
 pub(super) const QPS: usize = 3;
 /// Streams that may pause.
-pub(super) const STREAMS: usize = 14;
+pub(super) const STREAMS: usize = 16;
 /// Cycles after which the block counts as stuck.
 const LIMIT: u64 = 400_000;
 /// Tickets begin here, so that they wrap.
@@ -40,6 +41,8 @@ pub(super) struct Rig<const D: usize> {
     kick: SinkId,
     operation: SinkId,
     event: SinkId,
+    call_data: SinkId,
+    call: SinkId,
     rng: SplitMix64,
     pub(super) twin: Twin,
     pub(super) expected: Outcome,
@@ -58,6 +61,9 @@ pub(super) struct Rig<const D: usize> {
     /// Commands since reset, which tickets count.
     tickets: u16,
     beats: Vec<Beat<D>>,
+    /// The same of kernels, with the passage of the first.
+    fed: Vec<Beat<D>>,
+    passage: Passage,
     /// Questions with the cycle in which their answers come; the same answers, not sent.
     answers: VecDeque<(u64, XlatResponse)>,
     /// Cycles of a translation: at least, and below.
@@ -71,6 +77,8 @@ pub(super) struct Rig<const D: usize> {
     pub(super) kick_cycles: Vec<u64>,
     pub(super) operation_cycles: Vec<u64>,
     pub(super) event_cycles: Vec<u64>,
+    pub(super) feed_cycles: Vec<u64>,
+    pub(super) call_cycles: Vec<u64>,
 }
 
 impl<const D: usize> Rig<D> {
@@ -79,9 +87,20 @@ impl<const D: usize> Rig<D> {
         let [order, requests, responses, payload, answer, change] =
             ["order", "requests", "responses", "payload", "answer", "change"]
                 .map(|name| bench.source(name).expect("the stream exists"));
-        let [xlat, write, write_data, task, done, error, kick, operation, event] =
-            ["xlat", "write", "write_data", "task", "done", "error", "kick", "operation", "event"]
-                .map(|name| bench.sink(name).expect("the stream exists"));
+        let [xlat, write, write_data, task, done, error, kick, operation, event, call_data, call] = [
+            "xlat",
+            "write",
+            "write_data",
+            "task",
+            "done",
+            "error",
+            "kick",
+            "operation",
+            "event",
+            "call_data",
+            "call",
+        ]
+        .map(|name| bench.sink(name).expect("the stream exists"));
         let mut rig = Self {
             bench,
             order,
@@ -99,6 +118,8 @@ impl<const D: usize> Rig<D> {
             kick,
             operation,
             event,
+            call_data,
+            call,
             rng: SplitMix64::new(1),
             twin: Twin::default(),
             expected: Outcome::default(),
@@ -114,6 +135,8 @@ impl<const D: usize> Rig<D> {
             overtaken: 0,
             tickets: 0,
             beats: Vec::new(),
+            fed: Vec::new(),
+            passage: Passage::default(),
             answers: VecDeque::new(),
             latency: (6, 7),
             xlat_cycles: Vec::new(),
@@ -124,6 +147,8 @@ impl<const D: usize> Rig<D> {
             kick_cycles: Vec::new(),
             operation_cycles: Vec::new(),
             event_cycles: Vec::new(),
+            feed_cycles: Vec::new(),
+            call_cycles: Vec::new(),
         };
         rig.reset();
         rig
@@ -135,6 +160,7 @@ impl<const D: usize> Rig<D> {
         self.bench.reset(2);
         self.answers.clear();
         self.beats.clear();
+        self.fed.clear();
         self.twin = Twin::default();
         self.tickets = 0;
         self.colours.clear();
@@ -158,9 +184,11 @@ impl<const D: usize> Rig<D> {
         self.kick_cycles.clear();
         self.operation_cycles.clear();
         self.event_cycles.clear();
+        self.feed_cycles.clear();
+        self.call_cycles.clear();
     }
 
-    fn sinks(&self) -> [SinkId; 9] {
+    fn sinks(&self) -> [SinkId; 11] {
         [
             self.xlat,
             self.write,
@@ -171,6 +199,8 @@ impl<const D: usize> Rig<D> {
             self.kick,
             self.operation,
             self.event,
+            self.call_data,
+            self.call,
         ]
     }
 
@@ -180,7 +210,7 @@ impl<const D: usize> Rig<D> {
     }
 
     /// Pauses of order, requests, responses, payload, answer; `xlat`, `write`, `write_data`, task, done, error, kick,
-    /// operation, event.
+    /// operation, event, `call_data`, call.
     pub(super) fn pause(&mut self, pauses: [Pause; STREAMS]) {
         let mut pauses = pauses.into_iter();
         for source in [self.order, self.requests, self.responses, self.payload, self.answer] {
@@ -266,7 +296,9 @@ impl<const D: usize> Rig<D> {
         assert_eq!(self.asked, expected.questions.len(), "questions");
         assert_eq!(self.seen.writes, expected.writes.len(), "packets");
         assert_eq!(self.commands, expected.writes.len(), "commands");
+        assert_eq!(self.seen.feeds, expected.feeds.len(), "packets for kernels");
         assert_eq!(self.seen.tasks, expected.tasks.len(), "tasks");
+        assert_eq!(self.seen.calls, expected.calls.len(), "calls");
         assert_eq!(self.seen.operations, expected.operations.len(), "operations");
         assert_eq!(self.seen.events, expected.events.len(), "events");
         assert_eq!(self.seen.errors, expected.errors.len(), "errors");

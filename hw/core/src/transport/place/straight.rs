@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::Place;
+use crate::fabric::records::{Call, Passage};
 use crate::host::work::{Done, EventRecord, HostWrite, QpChange, QpError};
 use crate::state::access::XlatRequest;
 use crate::state::mmu::XlatResponse;
@@ -22,6 +23,9 @@ block! {
         pub answer: StreamSink<XlatResponse>,
         pub write: StreamSource<HostWrite>,
         pub write_data: StreamSource<Beat<D>>,
+        pub call_data: StreamSource<Beat<D>>,
+        pub call_passage: Signal<Out, Passage>,
+        pub call: StreamSource<Call>,
         pub issued: Signal<In, Bits<16>>,
         pub task: StreamSource<Task>,
         pub operation: StreamSource<Operation>,
@@ -62,6 +66,9 @@ impl<const D: usize, const QPS: usize> Logic for Straight<D, QPS> {
         StreamSink::<XlatResponse>::link(&mut self.answer, &mut self.place.answer);
         StreamSource::<HostWrite>::link(&mut self.write, &mut self.place.write);
         StreamSource::<Beat<D>>::link(&mut self.write_data, &mut self.place.write_data);
+        StreamSource::<Beat<D>>::link(&mut self.call_data, &mut self.place.call_data);
+        self.call_passage.next = self.place.call_passage.val();
+        StreamSource::<Call>::link(&mut self.call, &mut self.place.call);
         self.place.issued.next = self.issued.val();
         StreamSource::<Task>::link(&mut self.task, &mut self.place.task);
         StreamSource::<Operation>::link(&mut self.operation, &mut self.place.operation);

@@ -1,6 +1,7 @@
 //! The block against its plain-Rust twin.
 
 mod atomics;
+mod calls;
 mod corners;
 mod errands;
 mod receives;
@@ -19,7 +20,7 @@ use crate::verilog::differential::{assert_agree, differential};
 fn agree<const D: usize>(rounds: u64) {
     let mut rig = Rig::<D>::new();
     for seed in 0..rounds {
-        rig.send(&visits(seed, 60, [0, 5, 20, 60][usize::try_from(seed % 4).expect("small")], 7));
+        rig.send(&visits(seed, 66, [0, 5, 20, 60][usize::try_from(seed % 4).expect("small")], 7));
         // A queue pair of which nothing is inside may reset whenever it likes.
         for cycle in 0..seed * 4 {
             rig.run(cycle % 3);
@@ -44,9 +45,10 @@ fn the_random_errands_meet_every_end() {
     let mut met = std::collections::BTreeMap::<(u64, u64), usize>::new();
     let (mut crossings, mut refused, mut untold, mut told) = (0, 0, 0, 0);
     let (mut operations, mut events, mut words) = (0, 0, 0);
+    let (mut feeds, mut given_up, mut called) = (0, 0, 0);
     let (mut accepted, mut overtaken) = (0, 0);
     for seed in 0..48 {
-        let found = rig.run(&visits(seed, 60, [0, 5, 20, 60][usize::try_from(seed % 4).expect("small")], 7));
+        let found = rig.run(&visits(seed, 66, [0, 5, 20, 60][usize::try_from(seed % 4).expect("small")], 7));
         for (done, _) in found.dones {
             *met.entry((done.status.into(), done.vendor.into())).or_default() += 1;
         }
@@ -57,6 +59,9 @@ fn the_random_errands_meet_every_end() {
             .count();
         operations += found.operations.len();
         events += found.events.len();
+        feeds += found.feeds.len();
+        given_up += found.calls.iter().filter(|(call, _)| call.gives_up).count();
+        called += found.calls.iter().filter(|(call, _)| !call.gives_up).count();
         words += found.writes.iter().filter(|write| write.bytes.len() < 8).count();
         refused += found.refused;
         accepted += found.accepted;
@@ -67,6 +72,7 @@ fn the_random_errands_meet_every_end() {
     }
     assert!(accepted > 100 && overtaken > 100, "{accepted} {overtaken}");
     assert!(operations > 100 && events > 20 && words > 100, "{operations} {events} {words}");
+    assert!(feeds > 40 && given_up > 20 && called > 100, "{feeds} {given_up} {called}");
     let too_long = met.iter().filter(|((status, _), _)| *status == u64::from(Status::LocalLength as u8));
     assert!(too_long.map(|(_, count)| count).sum::<usize>() >= 4, "{met:?}");
     let local = (1..=4).map(|cause| (u64::from(Status::LocalProtection as u8), cause));
@@ -162,6 +168,8 @@ fn rust_and_verilog_agree() {
             answer.valid,
             write.ready,
             write_data.ready,
+            call_data.ready,
+            call.ready,
             issued,
             task.ready,
             done.ready,

@@ -44,7 +44,7 @@ block! {
         remote_access: Constant<Bits<8>> = number(Status::RemoteAccess as u8),
         access_nak: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::RemoteAccess).encode()),
         failed_nak: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::RemoteOperational).encode()),
-        acknowledge: Constant<Bits<2>> = number(Answer::Acknowledge as u8),
+        acknowledge: Constant<Bits<3>> = number(Answer::Acknowledge as u8),
         page_list: Constant<Bits<3>> = number(Cause::PageList as u8),
     }
 }

@@ -13,7 +13,7 @@ block! {
     /// visit that a task has just made necessary begins at once if nothing else waits; it may find that nothing is owed.
     ///
     /// - **Ports** `asked` (a task), `notice`, `failure`, `change`, `line`: such an operation waits, for the queue pair `*_qpn`; it stays
-    ///   until it is taken. `room`: visits that begin now may send, and others only note; `visits`: they may begin without the line. `begins`: the row of `chosen` is read in this cycle, and `takes_line`: from the line; `looks`: it is
+    ///   until it is taken. `asks_head`: that task has to do with what is at the head. `room`: visits that begin now may send, and others only note; `visits`: they may begin without the line. `begins`: the row of `chosen` is read in this cycle, and `takes_line`: from the line; `looks`: it is
     ///   there, of `looked`, and the operation goes on; `follows`: the one before it has the same queue pair. With `looks` an
     ///   input is taken, as `takes_*` say. `decides`: the row of `index` can be acted on, and `lengthens` says
     ///   that more cycles are needed. `continues`: such a cycle; `stays`: it is not the last. `ends`: the operation does; `moves`: it does,
@@ -29,6 +29,7 @@ block! {
         pub reset: Signal<In, Bit>,
         pub asked: Signal<In, Bit>,
         pub asked_qpn: Signal<In, Bits<24>>,
+        pub asks_head: Signal<In, Bit>,
         pub notice: Signal<In, Bit>,
         pub notice_qpn: Signal<In, Bits<24>>,
         pub failure: Signal<In, Bit>,
@@ -73,6 +74,7 @@ block! {
         is_looking: Reg<Bit>,
         next_kind: Reg<Bits<5>>,
         next_queue_pair: Reg<Bits<QPS>>,
+        needs_head: Reg<Bit>,
         had_room: Reg<Bit>,
         is_deciding: Reg<Bit>,
         is_continuing: Reg<Bit>,
@@ -100,7 +102,7 @@ impl<const QPS: usize> Logic for Choose<QPS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, turn);
-        dff_setup!(self, clock, is_scrubbing, is_looking, next_kind, next_queue_pair, had_room);
+        dff_setup!(self, clock, is_scrubbing, is_looking, next_kind, next_queue_pair, needs_head, had_room);
         dff_setup!(self, clock, is_deciding, is_continuing, kind, sends, queue_pair);
         self.turn.reset.next = self.reset.val();
 
@@ -116,9 +118,7 @@ impl<const QPS: usize> Logic for Choose<QPS> {
             & (self.next_queue_pair.q.val() == self.queue_pair.q.val());
         self.passes.next = self.is_looking.q.val()
             & self.goes_on.val()
-            & !(self.is_same.val()
-                & !self.keeps.val()
-                & (self.next_kind.q.val().get_bit(2) | self.next_kind.q.val().get_bit(4)));
+            & !(self.is_same.val() & !self.keeps.val() & self.needs_head.q.val());
         self.looks.next = self.passes.val();
         self.follows.next = self.is_same.val();
         self.looked.next = self.next_queue_pair.q.val();
@@ -171,6 +171,9 @@ impl<const QPS: usize> Logic for Choose<QPS> {
             self.is_looking.d.next = self.starts.val();
             self.next_kind.d.next = self.grant.val();
             self.next_queue_pair.d.next = self.first.val();
+            self.needs_head.d.next = self.grant.val().get_bit(2)
+                | self.grant.val().get_bit(4)
+                | (self.grant.val().get_bit(0) & self.asks_head.val());
             self.had_room.d.next = self.room.val();
         }
         if self.goes_on.val() {

@@ -9,6 +9,7 @@ use stroma_abi::wire::{NakCode, Syndrome, opcode};
 
 use super::rows::READS_LOG;
 use super::serve::BURST;
+use crate::fabric::records::ResultRow;
 use crate::host::work::{QpChange, QpError};
 use crate::transport::records::{Answer, Task, TxFailure, TxStep};
 
@@ -18,7 +19,7 @@ pub struct Ack {
     psn: Bits<24>,
     msn: Bits<24>,
     syndrome: u8,
-    /// READs that are answered first.
+    /// READs, atomics and RPCs that are answered first.
     behind: usize,
 }
 
@@ -40,8 +41,41 @@ impl Ack {
     }
 }
 
-/// A READ or an atomic, and its ticket counted from the first ever.
-pub type Read = (Task, u64);
+/// A READ, an atomic, or an RPC.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// It.
+    pub task: Task,
+    /// READ: its ticket, counted from the first ever.
+    ticket: u64,
+    /// RPC: status and bytes, once all of them are in the result area.
+    kept: Option<(u64, u64)>,
+    /// RPC: the same, and where they are, if they are in the staging.
+    staged: Option<(u64, u64, u64)>,
+    /// RPC, once more: a newer one has its place.
+    is_outdated: bool,
+}
+
+impl Read {
+    fn new(task: &Task, ticket: u64) -> Self {
+        let ticket = if is(task, Answer::Data) { ticket } else { 0 };
+        let replay = (task.status.into(), task.length.into());
+        let kept = is(task, Answer::Replay).then_some(replay);
+        let task = Task { fresh: is_fresh(task), ..*task };
+        Self { task, ticket, kept, staged: None, is_outdated: false }
+    }
+
+    /// Is it an RPC that is to be answered for the first time, or since it came again while it ran?
+    #[must_use]
+    pub fn is_call(&self) -> bool {
+        is(&self.task, Answer::Result) || is(&self.task, Answer::Pending)
+    }
+
+    fn may_go(&self, done: u64) -> bool {
+        let is_known = self.kept.is_some() || self.staged.is_some();
+        if self.is_call() { is_known } else { self.ticket <= done && !self.is_outdated }
+    }
+}
 
 /// Counts are modulo this.
 const COUNTS: u64 = 32;
@@ -51,15 +85,17 @@ const COUNTS: u64 = 32;
 pub struct Owed {
     /// The acknowledgement.
     pub ack: Option<Ack>,
-    /// READs and atomics, and the packets of the first that have gone.
+    /// READs, atomics and RPCs.
     pub reads: VecDeque<Read>,
-    /// Those packets.
+    /// The packets of the first of them that have gone.
     pub packets: u64,
+    /// The PSN that came again of the RPC at the head, which still runs.
+    busy: Option<Bits<24>>,
     /// A congestion notification.
     pub cnp: bool,
     /// Nothing but a refusal.
     pub stopped: bool,
-    /// READs and atomics that came for the first time, and those of them that are over.
+    /// READs, atomics and RPCs that came for the first time, and those of them that are over.
     taken: u64,
     over: u64,
     /// Those that were served while this one had something to send: each may be so once.
@@ -73,10 +109,31 @@ impl Owed {
         self.ack.is_some() || !self.reads.is_empty() || self.cnp
     }
 
+    /// Is there nothing that may go before an RPC is finished?
+    #[must_use]
+    pub fn is_held_up(&self) -> bool {
+        let is_first = self.ack.is_none_or(|ack| ack.behind > 0) && !self.cnp && self.busy.is_none();
+        is_first && self.reads.front().is_some_and(|read| read.is_call() && !read.may_go(0))
+    }
+
+    fn waiting(&mut self, place: Bits<4>) -> Option<&mut Read> {
+        self.reads.iter_mut().find(|read| read.is_call() && read.task.place == place)
+    }
+
+    fn is_at_head(&self, place: Bits<4>) -> bool {
+        self.reads.front().is_some_and(|read| read.is_call() && read.task.place == place)
+    }
+
+    /// The stage that is given back when all is given up.
+    fn stage(&self) -> Option<u64> {
+        self.reads.front().and_then(|read| read.staged).map(|(.., stage)| stage)
+    }
+
     /// Has it something that may go?
     fn is_due(&self, done: u64) -> bool {
         let is_ack_first = self.ack.is_some_and(|ack| ack.behind == 0);
-        self.cnp || is_ack_first || self.reads.front().is_some_and(|(_, ticket)| *ticket <= done)
+        let is_head_due = self.busy.is_some() || self.reads.front().is_some_and(|read| read.may_go(done));
+        self.cnp || is_ack_first || is_head_due
     }
 
     /// Forgets all but a refusal.
@@ -84,16 +141,17 @@ impl Owed {
         self.served_first.clear();
         self.reads.clear();
         self.over = self.taken;
-        (self.packets, self.cnp, self.stopped) = (0, false, true);
+        (self.packets, self.cnp, self.stopped, self.busy) = (0, false, true, None);
         self.ack = self.ack.filter(Ack::is_negative).map(|ack| Ack { behind: 0, ..ack });
     }
 
-    /// Is this a peer that goes back? It asks from behind the first packet of the READ at the head, which has gone, and not
+    /// Is this a peer that goes back? It asks from behind the first packet of the answer at the head, which has gone, and not
     /// from behind the next; a copy that the wire made of an earlier request begins where that began.
     fn is_gone_back(&self, task: &Task) -> bool {
         let ahead = |head: &Task| u64::from(task.psn).wrapping_sub(head.psn.into()) & 0xff_ffff;
-        let begins_within = |(head, _): &Read| (1..=self.packets).contains(&ahead(head));
-        !is_value(task) && !task.fresh && !self.stopped && self.reads.front().is_some_and(begins_within)
+        let begins_within = |head: &Read| (1..=self.packets).contains(&ahead(&head.task));
+        let asks_again = (is(task, Answer::Data) && !task.fresh) || is(task, Answer::Replay);
+        asks_again && !self.stopped && self.reads.front().is_some_and(begins_within)
     }
 
     /// Makes place for one that goes back, which asks for all behind again; a refusal, or a gap, goes behind it.
@@ -104,9 +162,11 @@ impl Owed {
         self.ack = self.ack.filter(|ack| !ack.is_positive()).map(|ack| Ack { behind: 1, ..ack });
     }
 
-    /// Owes nothing new. What came before a final refusal is still sent, or the peer would not take the refusal for one.
+    /// Owes nothing new. What came before a final refusal is still sent, or the peer would not take the refusal for one; but RPCs
+    /// are given up, and all with them.
     fn stop(&mut self, ends: bool) {
-        if ends || !self.ack.is_some_and(|ack| ack.is_final()) {
+        let gives_up = self.reads.iter().any(Read::is_call);
+        if ends || gives_up || !self.ack.is_some_and(|ack| ack.is_final()) {
             self.forget();
         }
         (self.cnp, self.stopped) = (false, true);
@@ -119,8 +179,15 @@ impl Owed {
 pub struct Model {
     /// By number.
     pub owed: Vec<Owed>,
-    /// READs and atomics without room.
+    /// READs, atomics and RPCs without room.
     pub dropped: u64,
+    /// Answers that were asked for again, and whose place was taken by a newer one.
+    pub outdated: u64,
+    /// Where the results of each queue pair are.
+    pub areas: Vec<ResultRow>,
+    /// Stages that were sent from, and that were not needed.
+    pub sent_stages: Vec<u64>,
+    pub freed_stages: Vec<u64>,
     /// READs that took the place of all that waited.
     pub gone_back: u64,
     /// Notifications sent.
@@ -131,12 +198,12 @@ pub struct Model {
     pub answered: Vec<Vec<u64>>,
 }
 
-fn is_value(task: &Task) -> bool {
-    task.answer == Answer::Value as u64
+fn is(task: &Task, answer: Answer) -> bool {
+    task.answer == answer as u64
 }
 
-fn is_asked(task: &Task) -> bool {
-    task.answer == Answer::Data as u64 || is_value(task)
+fn is_fresh(task: &Task) -> bool {
+    task.fresh && !is(task, Answer::Replay) && !is(task, Answer::Pending)
 }
 
 /// Bytes of a full packet.
@@ -145,10 +212,10 @@ pub fn mtu(task: &Task) -> u64 {
     128 << task.path_mtu.index()
 }
 
-/// Packets of an answer.
+/// Packets of an answer, as far as its task tells.
 #[must_use]
 pub fn packets(task: &Task) -> u64 {
-    if is_value(task) {
+    if !is(task, Answer::Data) && !is(task, Answer::Replay) {
         return 1;
     }
     u64::from(task.length).div_ceil(mtu(task)).max(1)
@@ -170,7 +237,18 @@ impl Model {
     pub fn new(log: usize) -> Self {
         let answered = vec![vec![0]; 1 << log];
         let owed = vec![Owed::default(); 1 << log];
-        Self { owed, dropped: 0, gone_back: 0, cnps: 0, errors: Vec::new(), answered }
+        Self {
+            owed,
+            dropped: 0,
+            outdated: 0,
+            areas: vec![ResultRow::default(); 1 << log],
+            sent_stages: Vec::new(),
+            freed_stages: Vec::new(),
+            gone_back: 0,
+            cnps: 0,
+            errors: Vec::new(),
+            answered,
+        }
     }
 
     /// Tells how many are over, if that is news.
@@ -196,23 +274,18 @@ impl Model {
             // It may give way to something that has to wait.
             owed.served_first.clear();
         }
-        if is_asked(task) {
-            let is_gone_back = owed.is_gone_back(task);
-            if is_gone_back {
-                owed.go_back();
+        if is(task, Answer::Finished) {
+            self.finish(task);
+            return;
+        }
+        if is(task, Answer::Pending) && owed.waiting(task.place).is_some() {
+            if owed.is_at_head(task.place) && owed.packets == 0 {
+                owed.busy = Some(task.psn);
             }
-            let has_room = owed.reads.len() < 1 << READS_LOG;
-            owed.taken += u64::from(task.fresh);
-            if has_room && !owed.stopped {
-                owed.ack = owed.ack.filter(|ack| !(task.fresh && ack.is_positive()));
-                owed.reads.push_back((*task, if is_value(task) { 0 } else { ticket }));
-            } else {
-                owed.over += u64::from(task.fresh);
-            }
-            let is_dropped = !has_room && !owed.stopped;
-            self.dropped += u64::from(is_dropped);
-            self.gone_back += u64::from(is_gone_back);
-            self.tell(task.qpn.index() % self.owed.len());
+            return;
+        }
+        if !is(task, Answer::Acknowledge) {
+            self.ask(task, ticket);
             return;
         }
         let syndrome = u8::try_from(u64::from(task.syndrome)).expect("eight bits");
@@ -220,6 +293,70 @@ impl Model {
         if !owed.ack.is_some_and(|ack| ack.is_final()) && (!owed.stopped || ack.is_negative()) {
             owed.ack = Some(ack);
         }
+    }
+
+    /// Something comes among the READs, if there is room.
+    fn ask(&mut self, task: &Task, ticket: u64) {
+        let owed = self.at(task.qpn);
+        let is_gone_back = owed.is_gone_back(task);
+        if is_gone_back {
+            owed.go_back();
+        }
+        let (is_result, fresh) = (is(task, Answer::Result), is_fresh(task));
+        if is_result {
+            let is_replaced =
+                |read: &&mut Read| is(&read.task, Answer::Replay) && read.task.place == task.place;
+            owed.reads.iter_mut().filter(is_replaced).for_each(|read| read.is_outdated = true);
+        }
+        let is_barred = is_result && owed.waiting(task.place).is_some();
+        let has_room = owed.reads.len() < 1 << READS_LOG && !is_barred;
+        owed.taken += u64::from(fresh);
+        if has_room && !owed.stopped {
+            // An RPC may run for long: it does not speak for an acknowledgement.
+            owed.ack = owed.ack.filter(|ack| !(fresh && !is_result && ack.is_positive()));
+            owed.reads.push_back(Read::new(task, ticket));
+        } else {
+            owed.over += u64::from(fresh);
+        }
+        let is_dropped = !has_room && !owed.stopped;
+        self.dropped += u64::from(is_dropped);
+        self.gone_back += u64::from(is_gone_back);
+        self.tell(task.qpn.index() % self.owed.len());
+    }
+
+    /// An RPC is finished.
+    fn finish(&mut self, task: &Task) {
+        let owed = self.at(task.qpn);
+        let is_at_head = owed.is_at_head(task.place);
+        let result = (task.status.into(), task.length.into());
+        let read = owed.waiting(task.place);
+        if !task.staged {
+            if let Some(read) = read {
+                read.kept = Some(result);
+            }
+            return;
+        }
+        let stage = task.stage.into();
+        match read.filter(|read| is_at_head && read.kept.is_none() && read.staged.is_none()) {
+            Some(read) => read.staged = Some((result.0, result.1, stage)),
+            None => self.freed_stages.push(stage),
+        }
+    }
+
+    /// A queue pair had its turn, and its answer at the head had been outdated.
+    ///
+    /// # Panics
+    /// When it was not, or something goes before it.
+    pub fn outdate(&mut self, number: usize) {
+        let owed = &mut self.owed[number];
+        assert!(!owed.cnp && owed.ack.is_none_or(|ack| ack.behind > 0), "something goes first");
+        let read = owed.reads.pop_front().expect("there is one");
+        assert!(read.is_outdated, "it is not: {read:?}");
+        // It was its turn.
+        owed.served_first.clear();
+        owed.packets = 0;
+        owed.ack.iter_mut().for_each(|ack| ack.behind -= 1);
+        self.outdated += 1;
     }
 
     /// Takes a notice.
@@ -231,16 +368,19 @@ impl Model {
     /// Takes a failure.
     pub fn failure(&mut self, failure: &TxFailure) {
         let owed = self.at(failure.qpn);
-        let holds = |(task, _): &&Read| (0..packets(task)).any(|count| psn(task.psn, count) == failure.psn);
+        let holds =
+            |read: &&Read| (0..packets(&read.task)).any(|count| psn(read.task.psn, count) == failure.psn);
         let lead = |ack: &Ack| u64::from(ack.psn).wrapping_sub(failure.psn.into()) & 0xff_ffff;
         let is_late = |ack: &Ack| ack.is_final() && !(1..1 << 23).contains(&lead(ack));
         if !failure.is_response || owed.ack.as_ref().is_some_and(is_late) {
             return;
         }
-        let msn = owed.reads.front().filter(holds).map_or(0.into(), |(task, _)| task.msn);
+        let msn = owed.reads.front().filter(holds).map_or(0.into(), |read| read.task.msn);
+        let stage = owed.stage();
         owed.forget();
         let syndrome = Syndrome::Nak(NakCode::RemoteOperational).encode();
         owed.ack = Some(Ack { psn: failure.psn, msn, syndrome, behind: 0 });
+        self.freed_stages.extend(stage);
         let number = failure.qpn.index() % self.owed.len();
         self.tell(number);
         let (qpn, status) = ((number as u64).into(), (Status::General as u64).into());
@@ -250,11 +390,14 @@ impl Model {
     /// Takes a change.
     pub fn change(&mut self, change: &QpChange) {
         let owed = self.at(change.qpn);
+        let stage = owed.stage();
         if change.resets {
             *owed = Owed::default();
         } else if change.stops {
             owed.stop(change.ends);
         }
+        let is_freed = owed.reads.is_empty();
+        self.freed_stages.extend(stage.filter(|_| is_freed));
         self.tell(change.qpn.index() % self.owed.len());
     }
 
@@ -285,6 +428,7 @@ impl Model {
             frees: true,
             ..TxStep::default()
         };
+        let area = self.areas[number];
         let owed = &mut self.owed[number];
         if owed.cnp {
             owed.cnp = false;
@@ -292,14 +436,23 @@ impl Model {
             return vec![TxStep { op: u64::from(opcode::CNP.code).into(), ..blank }];
         }
         let is_ack_first = owed.ack.is_some_and(|ack| ack.behind == 0);
-        if let Some((task, ticket)) = owed.reads.front().copied().filter(|_| !is_ack_first) {
-            if done < ticket {
+        if let Some(read) = owed.reads.front().copied().filter(|_| !is_ack_first) {
+            let task = read.task;
+            if let Some(psn) = owed.busy.take() {
+                return vec![busy(&task, psn, &blank)];
+            }
+            if !read.may_go(done) {
                 return Vec::new();
             }
-            let end = packets(&task).min(owed.packets + BURST as u64);
-            let steps = (owed.packets..end).map(|packet| data(&task, packet, &blank)).collect();
+            let count = read.packets();
+            let end = count.min(owed.packets + BURST as u64);
+            let steps = (owed.packets..end).map(|packet| read.step(packet, &area, &blank)).collect();
             owed.packets = end;
-            if end == packets(&task) {
+            if end == count {
+                if let Some((_, length, stage)) = read.staged {
+                    let list = if length == 0 { &mut self.freed_stages } else { &mut self.sent_stages };
+                    list.push(stage);
+                }
                 owed.packets = 0;
                 owed.over += u64::from(task.fresh);
                 owed.reads.pop_front();
@@ -318,10 +471,55 @@ impl Model {
     }
 }
 
+/// That an RPC still runs.
+fn busy(task: &Task, psn: Bits<24>, blank: &TxStep) -> TxStep {
+    let aeth = aeth(Syndrome::Ack { credits: 31 }.encode(), task.msn);
+    TxStep { op: u64::from(opcode::RPC_BUSY.code).into(), psn, aeth, ..*blank }
+}
+
+impl Read {
+    /// Status and bytes of an RPC's answer, and the bytes of it that are not asked for.
+    fn result(&self) -> Option<(u64, u64, u64)> {
+        let skipped = if is(&self.task, Answer::Replay) { self.task.va.into() } else { 0 };
+        let staged = self.staged.map(|(status, length, _)| (status, length));
+        staged.or(self.kept).map(|(status, length)| (status, length, skipped))
+    }
+
+    /// Packets to be sent.
+    fn packets(&self) -> u64 {
+        let bytes = self.result().map(|(_, length, skipped)| length - skipped);
+        bytes.map_or_else(|| packets(&self.task), |bytes| bytes.div_ceil(mtu(&self.task)).max(1))
+    }
+
+    fn step(&self, packet: u64, area: &ResultRow, blank: &TxStep) -> TxStep {
+        let Some((status, length, skipped)) = self.result() else { return data(&self.task, packet, blank) };
+        let task = &self.task;
+        let before = skipped + packet * mtu(task);
+        let bytes = mtu(task).min(length - before);
+        let is_last = packet + 1 == self.packets();
+        let row = if is_last { opcode::RPC_RESPONSE_END } else { opcode::RPC_RESPONSE };
+        let said = aeth(Syndrome::Ack { credits: 31 }.encode(), task.msn);
+        let bare = TxStep {
+            op: u64::from(row.code).into(),
+            psn: psn(task.psn, packet),
+            aeth: if is_last { said } else { 0.into() },
+            a1: if is_last { status << 32 | length } else { 0 }.into(),
+            payload_len: bytes.into(),
+            ..*blank
+        };
+        if self.staged.is_some() {
+            return TxStep { inline: bytes > 0, ..bare };
+        }
+        let place = u64::from(area.base) << 12 | u64::from(task.place) << area.log.index();
+        let (address, key) = ((place + before).into(), area.key);
+        TxStep { pd: task.pd, address, key, bytes: bytes.into(), ..bare }
+    }
+}
+
 /// One packet of the answer to a READ, or that to an atomic.
 fn data(task: &Task, packet: u64, blank: &TxStep) -> TxStep {
     let said = aeth(Syndrome::Ack { credits: 31 }.encode(), task.msn);
-    if is_value(task) {
+    if is(task, Answer::Value) {
         let op = u64::from(opcode::RC_ATOMIC_ACKNOWLEDGE.code).into();
         return TxStep { op, psn: task.psn, aeth: said, a1: task.value, ..*blank };
     }

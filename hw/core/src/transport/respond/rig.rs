@@ -1,14 +1,20 @@
 //! The answers on a bench, each operation given to the model in the cycle in which it is taken: none overtakes another.
 
-use std::collections::VecDeque;
+pub(super) mod book;
 
+use std::collections::{BTreeSet, VecDeque};
+
+use book::Book;
 use rust_hdl::prelude::Bits;
+use stroma_abi::wire::{RpcStatus, opcode};
 use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
 
 use super::Respond;
 use super::model::Model;
+use crate::fabric::records::{ResultRow, STAGES_LOG};
 use crate::host::work::{QpChange, QpError};
-use crate::testing::{collect, push, read, verilated};
+use crate::pack::Packed;
+use crate::testing::{collect, noise, push, read, verilated};
 use crate::transport::records::{Answer, Task, TxFailure, TxStep};
 
 /// log2 of the queue pairs, but where a test says otherwise.
@@ -26,12 +32,15 @@ enum Event {
     Notice(Bits<24>),
     Failure(TxFailure),
     Change(QpChange),
-    /// A step of this colour was made, in this cycle; tickets done in the cycle before.
+    /// A step of this colour was made, in this cycle; tickets done in the cycle before; its payload is in the staging.
     Step {
         colour: bool,
         cycle: u64,
         done: u64,
+        is_staged: bool,
     },
+    /// An answer of this queue pair that was asked for again is not sent.
+    Outdated(usize),
 }
 
 pub(super) struct Rig {
@@ -58,6 +67,14 @@ pub(super) struct Rig {
     pub(super) cnps: u64,
     /// For each queue pair, how many READs and atomics are over, each number once.
     pub(super) answered: Vec<Vec<u64>>,
+    /// RPCs of each queue pair, where its results are, and the places of the staging that are not in use.
+    pub(super) books: Vec<Book>,
+    pub(super) areas: Vec<ResultRow>,
+    pub(super) stages: BTreeSet<u64>,
+    pub(super) sent_stages: Vec<u64>,
+    pub(super) freed_stages: Vec<u64>,
+    pub(super) outdated: u64,
+    looked_up: Option<usize>,
     /// Most cycles for which an input has waited.
     pub(super) longest: u64,
     waits: [u64; 4],
@@ -108,6 +125,54 @@ pub(super) fn data(number: u64, psn: u64, length: u64) -> Task {
     }
 }
 
+/// An RPC, whose answer begins with this PSN.
+pub(super) fn result(number: u64, psn: u64, place: u64) -> Task {
+    Task {
+        answer: (Answer::Result as u64).into(),
+        place: place.into(),
+        ticket: 0x7fff.into(),
+        ..data(number, psn, 0xffff_ffff)
+    }
+}
+
+/// It has all bytes of its answer in the result area.
+pub(super) fn finished(number: u64, place: u64, length: u64) -> Task {
+    Task {
+        answer: (Answer::Finished as u64).into(),
+        length: length.into(),
+        status: (RpcStatus::Limit as u64 + (place << 8)).into(),
+        ..result(number, 0, place)
+    }
+}
+
+/// It has them in the staging.
+pub(super) fn staged(number: u64, place: u64, length: u64, stage: u64) -> Task {
+    Task { staged: true, stage: stage.into(), ..finished(number, place, length) }
+}
+
+/// Its answer is to be sent again, from this packet of 1024 bytes on.
+pub(super) fn replay(number: u64, psn: u64, place: u64, length: u64, packet: u64) -> Task {
+    Task {
+        answer: (Answer::Replay as u64).into(),
+        psn: psn.into(),
+        msn: (psn + 300).into(),
+        va: (1024 * packet).into(),
+        ..finished(number, place, length)
+    }
+}
+
+/// It came again, and still runs.
+pub(super) fn pending(number: u64, psn: u64, place: u64) -> Task {
+    Task { answer: (Answer::Pending as u64).into(), ..result(number, psn, place) }
+}
+
+/// Where results may be.
+fn any_area(rng: &mut SplitMix64) -> ResultRow {
+    let log = 12 + rng.below(5);
+    let base = rng.next_u64() >> (log + 4) << (log + 4) >> 12;
+    ResultRow { exists: true, base: base.into(), log: log.into(), key: noise(rng) }
+}
+
 /// What an atomic found.
 pub(super) fn value(number: u64, psn: u64, found: u64) -> Task {
     Task {
@@ -147,6 +212,13 @@ impl Rig {
             dropped: 0,
             cnps: 0,
             answered: Vec::new(),
+            books: Vec::new(),
+            areas: Vec::new(),
+            stages: BTreeSet::new(),
+            sent_stages: Vec::new(),
+            freed_stages: Vec::new(),
+            outdated: 0,
+            looked_up: None,
             longest: 0,
             waits: [0; 4],
             tasks: VecDeque::new(),
@@ -178,6 +250,13 @@ impl Rig {
         }
         self.model = Model::new(self.log);
         self.rng = SplitMix64::new(seed);
+        self.areas = (0..1 << self.log).map(|_| any_area(&mut self.rng)).collect();
+        self.model.areas.clone_from(&self.areas);
+        self.books = vec![Book::default(); 1 << self.log];
+        self.stages = (0..1 << STAGES_LOG).collect();
+        (self.outdated, self.looked_up) = (0, None);
+        self.sent_stages.clear();
+        self.freed_stages.clear();
         (self.done, self.done_before, self.ticket, self.pause) = (START, START, START, false);
         (self.dropped, self.cnps, self.longest, self.waits) = (0, 0, 0, [0; 4]);
         self.answered = vec![Vec::new(); 1 << self.log];
@@ -194,7 +273,15 @@ impl Rig {
         self.bench.model_mut().set(port, value);
     }
 
+    fn set_wide<T: Packed>(&mut self, name: &str, value: &T) {
+        let port = self.bench.model().port(name).expect("the port exists");
+        self.bench.model_mut().set_wide(port, &value.to_words());
+    }
+
     pub(super) fn send(&mut self, task: &Task) {
+        if task.staged && task.answer == Answer::Finished as u64 {
+            assert!(self.stages.remove(&task.stage.into()), "a test uses a stage twice");
+        }
         push(&mut self.bench, self.task, &[*task]);
         let (low, done) = (u64::from(task.ticket), self.done & 0xffff);
         // The full ticket whose low bits these are, in the half around `done`.
@@ -237,14 +324,26 @@ impl Rig {
         self.set("done", self.done & 0xffff);
         self.set("pause", self.pause.into());
         self.set("colour", colour.into());
+        if let Some(row) = self.looked_up.take().map(|index| self.areas[index]) {
+            self.set_wide("area", &row);
+        }
+        let is_staged = self.watch_stages();
         if read::<bool>(&self.bench, "enters") {
-            self.events.push_back(Event::Step { colour, cycle, done: self.done_before });
+            self.events.push_back(Event::Step { colour, cycle, done: self.done_before, is_staged });
+        }
+        if read::<bool>(&self.bench, "area_enable") {
+            self.looked_up = Some(read::<Bits<24>>(&self.bench, "area_index").index());
         }
         let sources = [self.task, self.notice, self.failure, self.change];
         let sent = |rig: &Self| sources.map(|source| rig.bench[source].sent());
         let before = sent(self);
         self.bench.step();
         let after = sent(self);
+        if read::<bool>(&self.bench, "outdated") {
+            self.outdated += 1;
+            let index = read::<Bits<16>>(&self.bench, "answered_index").index();
+            self.events.push_back(Event::Outdated(index));
+        }
         let event = match [0, 1, 2, 3].map(|source| before[source] != after[source]) {
             [true, false, false, false] => self.tasks.pop_front().map(|task| Event::Task(Box::new(task))),
             [false, true, false, false] => self.notices.pop_front().map(Event::Notice),
@@ -277,6 +376,18 @@ impl Rig {
         while self.follow() {}
     }
 
+    /// What is told of the staging in this cycle; whether a step takes something from there.
+    fn watch_stages(&mut self) -> bool {
+        let stage = read::<Bits<5>>(&self.bench, "stage_number").into();
+        let [sends, frees] = ["stage_sends", "stage_frees"].map(|port| read::<bool>(&self.bench, port));
+        assert!(!(sends && frees), "both in one cycle");
+        if sends || frees {
+            assert!(self.stages.insert(stage), "stage {stage} is given back twice");
+            if sends { &mut self.sent_stages } else { &mut self.freed_stages }.push(stage);
+        }
+        sends
+    }
+
     /// Gives the model one event, as soon as all of it is known.
     fn follow(&mut self) -> bool {
         if matches!(self.events.front(), Some(Event::Step { .. })) && self.taken.is_empty() {
@@ -287,15 +398,19 @@ impl Rig {
             Some(Event::Notice(qpn)) => self.model.notice(qpn),
             Some(Event::Failure(failure)) => self.model.failure(&failure),
             Some(Event::Change(change)) => self.model.change(&change),
-            Some(Event::Step { colour, cycle, done }) => self.receive(colour, cycle, done),
+            Some(Event::Step { colour, cycle, done, is_staged }) => {
+                self.receive(colour, cycle, done, is_staged);
+            }
+            Some(Event::Outdated(index)) => self.model.outdate(index),
             None => return false,
         }
         true
     }
 
     /// A step is what the model sends in that visit, and those of a visit follow each other.
-    fn receive(&mut self, colour: bool, cycle: u64, done: u64) {
+    fn receive(&mut self, colour: bool, cycle: u64, done: u64, is_staged: bool) {
         let step = self.taken.pop_front().expect("a step was taken");
+        assert_eq!(step.inline, is_staged, "the staging gives what the step takes from it");
         if self.burst.is_empty() {
             self.burst = self.model.serve(step.qpn.index(), done).into();
         } else {
@@ -304,6 +419,9 @@ impl Rig {
         let expected = self.burst.pop_front().unwrap_or_else(|| panic!("nothing is owed: {step:?}"));
         assert_eq!(step, TxStep { colour, ..expected }, "step of cycle {cycle}");
         self.last_step = cycle;
+        if step.op == u64::from(opcode::RPC_RESPONSE_END.code) {
+            self.books[step.qpn.index()].end(u64::from(step.a1) >> 32);
+        }
         self.steps.push((cycle, step));
     }
 
@@ -320,10 +438,13 @@ impl Rig {
             self.step();
         }
         assert!(self.events.is_empty() && self.taken.is_empty() && self.burst.is_empty());
-        let owing = self.model.owed.iter().filter(|owed| owed.is_some()).count();
+        let owing = self.model.owed.iter().filter(|owed| owed.is_some() && !owed.is_held_up()).count();
         assert_eq!(owing, 0, "queue pairs still owe something");
         self.step();
         assert_eq!((self.dropped, self.cnps), (self.model.dropped, self.model.cnps));
+        assert_eq!(self.outdated, self.model.outdated);
+        assert_eq!(self.sent_stages, self.model.sent_stages, "stages sent from");
+        assert_eq!(self.freed_stages, self.model.freed_stages, "stages given back");
         assert_eq!(self.errors, self.model.errors);
         assert_eq!(self.answered, self.model.answered, "READs and atomics that are over");
     }

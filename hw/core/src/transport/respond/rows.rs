@@ -6,8 +6,21 @@ use crate::prim::ram::{BlockRam, UltraRam};
 use crate::prim::reg::Reg;
 use crate::record;
 
-/// log2 of the READs and atomics of a queue pair that wait to be answered.
+/// log2 of the READs, atomics and RPCs of a queue pair that wait to be answered.
 pub const READS_LOG: usize = 4;
+
+/// What a [`ReadEntry`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A READ.
+    Data = 0,
+    /// An atomic: its answer is one packet, and waits for nothing.
+    Value = 1,
+    /// An RPC that may still run.
+    Result = 2,
+    /// The answer of an RPC, once more.
+    Replay = 3,
+}
 
 record! {
     /// What a queue pair owes its peer.
@@ -20,17 +33,17 @@ record! {
         pub ack_msn: Bits<24>,
         /// Its syndrome.
         pub syndrome: Bits<8>,
-        /// READs before this one are answered first.
+        /// READs, atomics and RPCs before this one are answered first.
         pub ack_after: Bits<5>,
-        /// READs answered, modulo 32; the low four bits are the place of the next.
+        /// READs, atomics and RPCs answered, modulo 32; the low four bits are the place of the next.
         pub head: Bits<5>,
-        /// READs taken, modulo 32.
+        /// Those taken, modulo 32.
         pub tail: Bits<5>,
-        /// Bytes of the READ at the head that have gone.
+        /// Bytes of the answer at the head that have gone.
         pub sent: Bits<32>,
-        /// With `sent` not 0: the PSN that comes next.
+        /// With `sent` not 0: the PSN that comes next. With `is_busy`: the one that came again.
         pub next_psn: Bits<24>,
-        /// READs before this one may be answered: their tickets are done.
+        /// Those before this one need not wait for tickets.
         pub due_to: Bits<5>,
         /// The ticket of the READ taken last, which the others do not exceed.
         pub last_ticket: Bits<16>,
@@ -40,36 +53,61 @@ record! {
         pub queued: Bit,
         /// Only a refusal is still told.
         pub stopped: Bit,
-        /// READs and atomics that came for the first time, modulo 32.
+        /// READs, atomics and RPCs that came for the first time, modulo 32.
         pub came: Bits<5>,
         /// Those of them that are answered or will never be.
         pub over: Bits<5>,
+        /// By place: an RPC waits to be answered.
+        pub waits: Bits<16>,
+        /// Those of them that are finished, with all bytes in the result area.
+        pub finished: Bits<16>,
+        /// The RPC at the head is finished, with its bytes at `stage` of the staging.
+        pub staged: Bit,
+        /// That place.
+        pub stage: Bits<5>,
+        /// The peer is to hear that the RPC at the head still runs.
+        pub is_busy: Bit,
+        /// Place of the newest RPC.
+        pub newest: Bits<4>,
+        /// It turns whenever the places begin anew.
+        pub lap: Bit,
     }
 }
 
 record! {
-    /// A READ that waits for its data, or an atomic that is to be answered.
+    /// A READ that waits for its data, or an atomic or an RPC that is to be answered.
     pub struct ReadEntry {
-        /// An atomic: its answer is one packet, and waits for nothing.
-        pub is_value: Bit,
+        /// An [`EntryKind`].
+        pub kind: Bits<2>,
         /// It came for the first time.
         pub fresh: Bit,
         /// First PSN of the answer.
         pub psn: Bits<24>,
         /// Messages completed, this one included.
         pub msn: Bits<24>,
-        /// First byte; of an atomic what it found.
+        /// First byte; of an atomic what it found, of an RPC the bytes of its answer before these.
         pub va: Bits<64>,
-        /// `R_Key`.
+        /// `R_Key`; of a `Replay` the status.
         pub key: Bits<32>,
-        /// Bytes; of an atomic none.
+        /// Bytes; of a `Replay` those of the whole answer, of an atomic and a `Result` none.
         pub length: Bits<32>,
         /// Code of the path MTU.
         pub path_mtu: Bits<3>,
         /// Protection domain.
         pub pd: Bits<16>,
-        /// Writes to host memory that have to be visible first.
+        /// Writes to host memory that have to be visible first. An RPC waits for none: here are, lowest first, its place and the
+        /// lap of that. With fields of their own an entry would take a fourth ultra RAM.
         pub ticket: Bits<16>,
+    }
+}
+
+record! {
+    /// What is known of an RPC that is finished.
+    pub struct Outcome {
+        /// Bytes of its answer.
+        pub length: Bits<17>,
+        /// Its status.
+        pub status: Bits<32>,
     }
 }
 

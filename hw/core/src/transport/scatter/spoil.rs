@@ -20,7 +20,7 @@ block! {
         pub fault: Signal<In, Bits<2>>,
         pub rest: Signal<In, Bits<13>>,
         pub thrown: Signal<Out, Errand>,
-        acknowledge: Constant<Bits<2>> = number(Answer::Acknowledge as u8),
+        acknowledge: Constant<Bits<3>> = number(Answer::Acknowledge as u8),
         unreadable: Constant<Bits<2>> = number(Fault::Unreadable as u8),
         too_long: Constant<Bits<8>> = number(Status::LocalLength as u8),
         general: Constant<Bits<8>> = number(Status::General as u8),

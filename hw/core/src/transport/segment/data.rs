@@ -1,7 +1,9 @@
 //! Data: what a WQE itself brings, as the payload of packets.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::wqe::{BODY_AT, UNIT, UNITS_MAX};
+use stroma_abi::desc::Sge;
+use stroma_abi::desc::rpc::PARAMETERS_MAX;
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT, UNITS_MAX};
 
 use crate::constant::number;
 use crate::host::mover::entries::InlineUnit;
@@ -12,6 +14,7 @@ use crate::stream::{Beat, StreamSink, StreamSource};
 
 const _: () = assert!(2 * BODY_AT == UNIT && UNIT * 8 == 512, "a row is two halves of units");
 const _: () = assert!(UNITS_MAX == 8, "three bits count rows");
+const _: () = assert!(SECOND_AT == BODY_AT + Sge::LEN && PARAMETERS_MAX == UNIT, "parameters are one row");
 
 record! {
     /// The inline data of one packet.
@@ -20,6 +23,8 @@ record! {
         pub row: Bits<3>,
         /// Bytes, 1 to 480.
         pub len: Bits<9>,
+        /// The data begin behind the entry of an RPC's result, and have 64 bytes at most.
+        pub is_second: Bit,
         /// No other of this WQE is sent.
         pub last: Bit,
     }
@@ -32,6 +37,8 @@ record! {
         pub row: Bits<3>,
         /// Bytes.
         pub len: Bits<9>,
+        /// They begin behind the entry of an RPC's result.
+        pub is_second: Bit,
         /// They fit in one beat.
         pub is_short: Bit,
         /// No other of this WQE is sent.
@@ -43,7 +50,8 @@ block! {
     /// Gives the inline data of WQEs, packet by packet.
     ///
     /// Data begin in the middle of a unit, and packets at a multiple of a unit within the data, for so is every path MTU. A
-    /// unit's upper half and the lower one behind it make a row, and packets begin with a row: nothing has to be shifted.
+    /// unit's upper half and the lower one behind it make a row, and packets begin with a row: nothing has to be shifted. The
+    /// parameters of an RPC begin 16 bytes later: their one row has the last 16 bytes of the first unit and 48 of the second.
     ///
     /// - **Ports** `units`: of one WQE after the other; `part`: what is wanted of it, row by row; `source`: a packet for each;
     ///   `busy`: a part, a unit or a beat is inside.
@@ -91,6 +99,8 @@ block! {
         finishes: Signal<Local, Bit>,
         whole: Constant<Bits<D>> = Constant::new(Bits::mask()),
         half_bits: Constant<Bits<10>> = number(BODY_AT * 8),
+        entry_bits: Constant<Bits<10>> = number(Sge::LEN * 8),
+        rest_bits: Constant<Bits<10>> = number((BODY_AT - Sge::LEN) * 8),
         beat_len: Constant<Bits<9>> = number(D / 8),
         two_beats: Constant<Bits<9>> = number(2 * D / 8),
         log_bits: Constant<Bits<4>> = number(D.ilog2()),
@@ -109,6 +119,7 @@ impl<const D: usize> Logic for Data<D> {
         self.parts.sink.valid.next = self.part.valid.val();
         self.parts.sink.payload.next.row = self.part.payload.val().row;
         self.parts.sink.payload.next.len = self.part.payload.val().len;
+        self.parts.sink.payload.next.is_second = self.part.payload.val().is_second;
         self.parts.sink.payload.next.is_short = self.part.payload.val().len <= self.beat_len.val();
         self.parts.sink.payload.next.last = self.part.payload.val().last;
 
@@ -116,6 +127,10 @@ impl<const D: usize> Logic for Data<D> {
         self.has_row.next = self.has_half.q.val() & (self.is_tail.q.val() | self.units.valid.val());
         self.bytes.next =
             bit_cast::<512, 256>(self.half.q.val()) | (self.units.payload.val().data << self.half_bits.val());
+        if self.parts.source.payload.val().is_second {
+            self.bytes.next = bit_cast::<512, 256>(self.half.q.val() >> self.entry_bits.val())
+                | (self.units.payload.val().data << self.rest_bits.val());
+        }
         self.is_before.next = self.row.q.val() < self.parts.source.payload.val().row;
 
         // The beat.

@@ -60,6 +60,7 @@ impl Logic for Intake {
         // The entries of a READ or an atomic are where its answer goes: nothing is sent of them.
         self.outlines.sink.payload.next.has_entries =
             self.opening.plan.val().fetched & self.message.payload.val().sge_count.any();
+        self.outlines.sink.payload.next.is_second = self.opening.plan.val().is_call;
         self.outlines.sink.payload.next.has_data = self.opening.plan.val().inline;
         self.reaches.sink.valid.next = self.enters.val() & self.opening.plan.val().fetched;
         self.reaches.sink.payload.next.skips = self.message.payload.val().skips;

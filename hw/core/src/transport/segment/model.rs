@@ -3,8 +3,8 @@
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::SgeList;
 use stroma_abi::desc::WorkOp;
-use stroma_abi::desc::wqe::BODY_AT;
-use stroma_abi::wire::opcode::{RC_CMP_SWAP, RC_FETCH_ADD, RC_READ_REQUEST, TABLE};
+use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT};
+use stroma_abi::wire::opcode::{RC_CMP_SWAP, RC_FETCH_ADD, RC_READ_REQUEST, RPC_PARAMS, TABLE};
 use stroma_abi::wire::{Header, Opcode};
 
 use super::MTU_BASE;
@@ -48,6 +48,8 @@ pub fn segment(message: &Message, wqe: &[u8]) -> Outcome {
         WorkOp::SendInv => ("RC_SEND", "_INV", true),
         WorkOp::Write => ("RC_WRITE", "", false),
         WorkOp::WriteImm => ("RC_WRITE", "_IMM", true),
+        WorkOp::Rpc => ("RPC_PARAMS", "", false),
+        WorkOp::RpcWrite => ("RPC_WRITE", "", false),
         other => {
             let head = with_headers(message, &common, request(other), 0);
             outcome.steps.push(TxStep { last: true, ackreq: true, frees: true, ..head });
@@ -64,14 +66,17 @@ pub fn segment(message: &Message, wqe: &[u8]) -> Outcome {
             (false, false) => format!("{family}_MIDDLE"),
             (false, true) => format!("{family}_LAST{tail}"),
         };
-        let opcode = TABLE.iter().find(|row| row.name == name).expect("every packet has an op-code");
+        let opcode = match operation(message) {
+            WorkOp::Rpc => &RPC_PARAMS,
+            _ => TABLE.iter().find(|row| row.name == name).expect("every packet has an op-code"),
+        };
         let mut head = with_headers(message, &common, opcode, packet);
         head.payload_len = (end - begin).into();
         head.solicited = message.solicited && takes_receive && end == length;
         head.frees = packet + 1 == packets;
         head.ackreq = head.frees || end == length;
         if message.inline && begin < end {
-            let data = &wqe[BODY_AT..];
+            let data = &wqe[body_at(message)..];
             outcome.inline.push(data[place(begin)..place(end)].to_vec());
             head.inline = true;
         }
@@ -132,7 +137,8 @@ fn with_headers(message: &Message, step: &TxStep, opcode: &Opcode, packet: u64) 
 
 /// The parts of each entry that lie in `packet`, as steps like `head`.
 fn pieces(message: &Message, wqe: &[u8], head: &TxStep, packet: std::ops::Range<u64>) -> Vec<TxStep> {
-    let list = SgeList::decode(message.sge_count.index(), &wqe[BODY_AT..]).expect("the entries are there");
+    let list =
+        SgeList::decode(message.sge_count.index(), &wqe[body_at(message)..]).expect("the entries are there");
     let mut starts_at = 0;
     let mut steps = Vec::new();
     for sge in list.as_slice() {
@@ -150,6 +156,12 @@ fn pieces(message: &Message, wqe: &[u8], head: &TxStep, packet: std::ops::Range<
         starts_at = ends_at;
     }
     steps
+}
+
+/// Where the entries or the data of a WQE begin: those of an RPC behind the entry of its result.
+#[must_use]
+pub fn body_at(message: &Message) -> usize {
+    if matches!(operation(message), WorkOp::Rpc | WorkOp::RpcWrite) { SECOND_AT } else { BODY_AT }
 }
 
 fn place(byte: u64) -> usize {

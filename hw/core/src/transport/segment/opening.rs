@@ -4,8 +4,9 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::wqe::UNIT;
 
 use super::MTU_BASE;
-use super::codes::{asking, operations};
+use super::codes::{ROW_BITS, ROWS, asking, operations};
 use crate::constant::{constants, number};
+use crate::host::parse::operations::{CALLS, one_of};
 use crate::record;
 use crate::transport::records::Message;
 
@@ -19,7 +20,7 @@ record! {
         /// Bytes of a full packet.
         pub mtu: Bits<13>,
         /// The operation, by its row.
-        pub row: Bits<3>,
+        pub row: Bits<ROW_BITS>,
         /// The receiver is to be woken.
         pub solicited: Bit,
         /// Immediate data, or the key to invalidate.
@@ -32,7 +33,9 @@ record! {
         pub inline: Bit,
         /// It carries data, from memory.
         pub fetched: Bit,
-        /// Address at the peer of the first byte that is to be sent.
+        /// It is an RPC: what it carries stands behind the entry of its result.
+        pub is_call: Bit,
+        /// Address at the peer of the first byte that is to be sent; of an RPC, its `RpcTarget`.
         pub remote: Bits<64>,
         /// `R_Key`.
         pub key: Bits<32>,
@@ -74,14 +77,15 @@ block! {
     pub struct Opening {
         pub message: Signal<In, Message>,
         pub plan: Signal<Out, Plan>,
-        row: Signal<Local, Bits<3>>,
+        row: Signal<Local, Bits<ROW_BITS>>,
         asks: Signal<Local, Bit>,
         carries: Signal<Local, Bit>,
         rest: Signal<Local, Bits<32>>,
         mtu: Signal<Local, Bits<13>>,
         is_last: Signal<Local, Bit>,
-        operations: [Constant<Bits<8>>; 8] = operations(),
-        rows: [Constant<Bits<3>>; 8] = constants(|row| (row as u64).into()),
+        operations: [Constant<Bits<8>>; ROWS] = operations(),
+        rows: [Constant<Bits<ROW_BITS>>; ROWS] = constants(|row| (row as u64).into()),
+        calls: Constant<Bits<256>> = one_of(CALLS),
         asking: Constant<Bits<256>> = asking(),
         mtu_base: Constant<Bits<13>> = number(MTU_BASE),
         row_log: Constant<Bits<4>> = number(UNIT.ilog2()),
@@ -92,7 +96,7 @@ impl Logic for Opening {
     #[hdl_gen]
     fn update(&mut self) {
         self.row.next = self.rows[0].val();
-        for i in 1..8 {
+        for i in 1..ROWS {
             if self.message.val().opcode == self.operations[i].val() {
                 self.row.next = self.rows[i].val();
             }
@@ -113,6 +117,7 @@ impl Logic for Opening {
         self.plan.next.a2 = self.message.val().a2;
         self.plan.next.inline = self.message.val().inline & self.carries.val();
         self.plan.next.fetched = !self.message.val().inline & self.carries.val();
+        self.plan.next.is_call = self.calls.val().get_bit(self.message.val().opcode.index());
         self.plan.next.remote = self.message.val().remote + bit_cast::<64, 32>(self.message.val().skips);
         self.plan.next.key = self.message.val().key;
         self.plan.next.rest = self.rest.val();

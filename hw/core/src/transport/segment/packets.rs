@@ -164,6 +164,7 @@ impl Logic for Packets {
         self.part.valid.next = self.goes.val() & self.plan.payload.val().inline;
         self.part.payload.next.row = self.place_now.val();
         self.part.payload.next.len = bit_cast::<9, 13>(self.payload_len_now.val());
+        self.part.payload.next.is_second = self.plan.payload.val().is_call;
         self.part.payload.next.last = self.ends_now.val();
 
         // The next packet is the last if two hold all that is left.

@@ -42,7 +42,7 @@ fn gives<const D: usize>(rig: &mut Rig<D>, case: &Case, expected: &[Brief]) -> V
 fn agrees<const D: usize>() {
     let mut rig = Rig::<D>::new();
     for seed in 1..5 {
-        rig.check(&cases(seed, 400));
+        rig.check(&cases(seed, 500));
     }
 }
 
@@ -74,7 +74,7 @@ fn a_consumer_may_take_the_data_of_a_packet_before_the_next_step() {
 
 #[test]
 fn the_random_messages_have_every_shape() {
-    let cases: Vec<Case> = (1..5).flat_map(|seed| cases(seed, 400)).collect();
+    let cases: Vec<Case> = (1..5).flat_map(|seed| cases(seed, 500)).collect();
     let met = |what: &str, is_it: &dyn Fn(&Case) -> bool| {
         let count = cases.iter().filter(|case| is_it(case)).count();
         assert!(count >= 8, "{what}: {count} times");
@@ -105,7 +105,7 @@ fn the_random_messages_have_every_shape() {
         steps.chunk_by(|one, next| one.psn == next.psn).any(|packet| packet.len() >= 9)
     });
     let steps: Vec<TxStep> = cases.iter().flat_map(|case| case.outcome().steps).collect();
-    for op in (0..=0x0c).chain([0x13, 0x14, 0x16, 0x17]) {
+    for op in (0..=0x0c).chain([0x13, 0x14, 0x16, 0x17]).chain(0xd8..=0xdc) {
         let count = steps.iter().filter(|step| step.op == op).count();
         assert!(count > 20, "op-code {op:#x}: {count} times");
     }

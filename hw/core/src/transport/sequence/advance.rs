@@ -2,6 +2,7 @@
 
 use rust_hdl::prelude::*;
 
+use super::callee::Callee;
 use super::classify::Kind;
 use super::decide::Verdict;
 use super::fit::Fit;
@@ -12,18 +13,22 @@ use crate::transport::records::Arrival;
 block! {
     /// Moves a queue pair on. Combinational.
     ///
-    /// - **Ports** `arrival`, `kind`, `fit`, `measured`, `verdict`: the request, and what becomes of it; `standing`: what is known
-    ///   before it. `changed`: what is known behind it.
+    /// - **Ports** `arrival`, `kind`, `fit`, `measured`, `callee`, `verdict`: the request, and what becomes of it; `standing`: what is
+    ///   known before it. `changed`: what is known behind it.
     pub struct Advance {
         pub arrival: Signal<In, Arrival>,
         pub kind: Signal<In, Kind>,
         pub fit: Signal<In, Fit>,
         pub measured: Signal<In, Measured>,
+        pub callee: Signal<In, Callee>,
         pub verdict: Signal<In, Verdict>,
         pub standing: Signal<In, Standing>,
         pub changed: Signal<Out, Standing>,
         goes_on: Signal<Local, Bit>,
+        begins_call: Signal<Local, Bit>,
+        resources: Signal<Local, Bits<5>>,
         step: Signal<Local, Bits<24>>,
+        next_psn: Signal<Local, Bits<24>>,
         va: Signal<Local, Bits<64>>,
     }
 }
@@ -31,23 +36,29 @@ block! {
 impl Logic for Advance {
     #[hdl_gen]
     fn update(&mut self) {
-        self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes;
-        self.step.next = 0.into();
-        if self.goes_on.val() | self.verdict.val().applies {
-            self.step.next = 1.into();
-        }
-        if self.verdict.val().reads {
+        self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes | self.verdict.val().calls;
+        self.begins_call.next = self.verdict.val().calls & self.kind.val().begins;
+        self.step.next = 1.into();
+        if self.kind.val().is_read {
             self.step.next = self.measured.val().packets;
         }
+        if self.kind.val().is_call & self.kind.val().ends {
+            self.step.next = bit_cast::<24, 9>(self.callee.val().reserved);
+        }
+        self.next_psn.next = self.measured.val().expected + self.step.val();
         self.changed.next.started = true;
-        self.changed.next.expected = self.measured.val().expected + self.step.val();
+        self.changed.next.expected = self.measured.val().expected;
+        if self.verdict.val().carries_out {
+            self.changed.next.expected = self.next_psn.val();
+        }
         self.changed.next.msn = self.standing.val().msn
             + (self.verdict.val().reads
                 | self.verdict.val().applies
                 | self.verdict.val().concludes
                 | (self.goes_on.val() & self.kind.val().ends & !self.kind.val().ends_key));
-        self.changed.next.resources =
-            self.standing.val().resources + (self.verdict.val().reads | self.verdict.val().applies);
+        self.resources.next = self.standing.val().resources
+            + (self.verdict.val().reads | self.verdict.val().applies | self.begins_call.val());
+        self.changed.next.resources = self.resources.val();
         self.changed.next.atomics = self.standing.val().atomics + self.verdict.val().applies;
 
         self.va.next = self.standing.val().va;
@@ -58,13 +69,33 @@ impl Logic for Advance {
         self.changed.next.va = self.standing.val().va;
         self.changed.next.key = self.standing.val().key;
         self.changed.next.left = self.standing.val().left;
+        if self.verdict.val().writes | self.verdict.val().calls {
+            self.changed.next.left =
+                self.fit.val().remaining - bit_cast::<32, 13>(self.arrival.val().payload_len);
+        }
         if self.verdict.val().writes {
             self.changed.next.in_write = !self.kind.val().ends;
             self.changed.next.va = self.va.val() + bit_cast::<64, 13>(self.arrival.val().payload_len);
-            self.changed.next.left =
-                self.fit.val().remaining - bit_cast::<32, 13>(self.arrival.val().payload_len);
             if self.kind.val().begins {
                 self.changed.next.key = self.arrival.val().rkey;
+            }
+        }
+
+        self.changed.next.in_call = self.standing.val().in_call;
+        self.changed.next.kernel = self.standing.val().kernel;
+        self.changed.next.refusal = self.standing.val().refusal;
+        self.changed.next.reserved = self.standing.val().reserved;
+        self.changed.next.calls = self.standing.val().calls + self.begins_call.val();
+        self.changed.next.calling = self.measured.val().is_calling;
+        self.changed.next.last_call = self.standing.val().last_call;
+        if self.verdict.val().calls {
+            self.changed.next.in_call = !self.kind.val().ends;
+            self.changed.next.kernel = self.callee.val().kernel;
+            self.changed.next.refusal = self.callee.val().refusal;
+            self.changed.next.reserved = self.callee.val().reserved;
+            if self.kind.val().ends {
+                self.changed.next.calling = true;
+                self.changed.next.last_call = self.resources.val();
             }
         }
 

@@ -4,7 +4,8 @@ use rust_hdl::prelude::*;
 use stroma_abi::wire::opcode::{
     RC_CMP_SWAP, RC_FETCH_ADD, RC_READ_REQUEST, RC_SEND_FIRST, RC_SEND_LAST, RC_SEND_LAST_IMM,
     RC_SEND_LAST_INV, RC_SEND_MIDDLE, RC_SEND_ONLY, RC_SEND_ONLY_IMM, RC_SEND_ONLY_INV, RC_WRITE_FIRST,
-    RC_WRITE_LAST, RC_WRITE_LAST_IMM, RC_WRITE_MIDDLE, RC_WRITE_ONLY, RC_WRITE_ONLY_IMM,
+    RC_WRITE_LAST, RC_WRITE_LAST_IMM, RC_WRITE_MIDDLE, RC_WRITE_ONLY, RC_WRITE_ONLY_IMM, RPC_PARAMS,
+    RPC_WRITE_FIRST, RPC_WRITE_LAST, RPC_WRITE_MIDDLE, RPC_WRITE_ONLY,
 };
 use stroma_abi::wire::{Header, Opcode, Position};
 
@@ -27,9 +28,12 @@ pub const SENDS: [Opcode; 8] = [
 /// Packets of WRITEs.
 pub const WRITES: [Opcode; 6] =
     [RC_WRITE_FIRST, RC_WRITE_MIDDLE, RC_WRITE_LAST, RC_WRITE_LAST_IMM, RC_WRITE_ONLY, RC_WRITE_ONLY_IMM];
+/// Packets of RPCs.
+pub const CALLS: [Opcode; 5] =
+    [RPC_PARAMS, RPC_WRITE_FIRST, RPC_WRITE_MIDDLE, RPC_WRITE_LAST, RPC_WRITE_ONLY];
 
 record! {
-    /// What an arrival asks for; but for a frame, at most one of those up to `is_atomic`. None of them: what is not spoken here.
+    /// What an arrival asks for; but for a frame, at most one of those up to `is_call`. None of them: what is not spoken here.
     pub struct Kind {
         /// No request: a receive is to be given up.
         pub is_recall: Bit,
@@ -45,11 +49,15 @@ record! {
         pub is_read: Bit,
         /// An atomic.
         pub is_atomic: Bit,
+        /// An RPC.
+        pub is_call: Bit,
         /// Atomic: it adds, else it swaps.
         pub adds: Bit,
-        /// SEND, WRITE: it begins a message.
+        /// RPC: its payload is parameters alone.
+        pub is_params: Bit,
+        /// SEND, WRITE, RPC: it begins a message.
         pub begins: Bit,
-        /// SEND, WRITE: it ends one.
+        /// SEND, WRITE, RPC: it ends one.
         pub ends: Bit,
         /// SEND, WRITE: immediate data came with it.
         pub has_immediate: Bit,
@@ -66,9 +74,10 @@ record! {
     }
 }
 
-/// One bit for each packet of SENDs and WRITEs for which this holds.
+/// One bit for each packet of SENDs, WRITEs and RPCs for which this holds.
 fn messages(holds: impl Fn(&Opcode) -> bool) -> Constant<Bits<256>> {
-    Constant::new(opcodes(|row| (SENDS.contains(row) || WRITES.contains(row)) && holds(row)))
+    let is_message = |row: &Opcode| SENDS.contains(row) || WRITES.contains(row) || CALLS.contains(row);
+    Constant::new(opcodes(|row| is_message(row) && holds(row)))
 }
 
 block! {
@@ -92,6 +101,7 @@ block! {
         parted: Constant<Bits<3>> = number(Occasion::Parted as u8),
         sends: Constant<Bits<256>> = Constant::new(opcodes(|row| SENDS.contains(row))),
         writes: Constant<Bits<256>> = Constant::new(opcodes(|row| WRITES.contains(row))),
+        calls: Constant<Bits<256>> = Constant::new(opcodes(|row| CALLS.contains(row))),
         beginnings: Constant<Bits<256>> =
             messages(|row| matches!(row.position, Position::First | Position::Only)),
         endings: Constant<Bits<256>> =
@@ -102,6 +112,7 @@ block! {
         read: Constant<Bits<8>> = number(RC_READ_REQUEST.code),
         swap: Constant<Bits<8>> = number(RC_CMP_SWAP.code),
         add: Constant<Bits<8>> = number(RC_FETCH_ADD.code),
+        params: Constant<Bits<8>> = number(RPC_PARAMS.code),
     }
 }
 
@@ -133,7 +144,9 @@ impl Logic for Classify {
         self.kind.next.is_read = self.is_packet.val() & (self.op.val() == self.read.val());
         self.kind.next.is_atomic =
             self.is_packet.val() & (self.adds.val() | (self.op.val() == self.swap.val()));
+        self.kind.next.is_call = self.is_packet.val() & self.calls.val().get_bit(self.op.val().index());
         self.kind.next.adds = self.adds.val();
+        self.kind.next.is_params = self.op.val() == self.params.val();
         self.kind.next.begins = self.begins.val();
         self.kind.next.ends = self.ends.val();
         self.kind.next.has_immediate = self.has_immediate.val();

@@ -4,6 +4,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::desc::Status;
 use stroma_abi::desc::region::rights;
 
+use super::callee::Callee;
 use super::classify::Kind;
 use super::decide::Verdict;
 use super::fit::{Fit, WORD_BYTES};
@@ -11,26 +12,31 @@ use super::receipt::Receipt;
 use super::reply::Reply;
 use super::standing::Standing;
 use crate::constant::number;
+use crate::fabric::records::{Calling, PLACES_LOG};
 use crate::transport::records::{Arrival, Atomic, Errand, List};
 
 block! {
     /// Puts the errand of a request together. Combinational.
     ///
-    /// - **Ports** `arrival`, `kind`, `fit`, `verdict`: the request, and what becomes of it; `reply`: what the peer hears; `receipt`: what
-    ///   the owner of its receive does; `standing`: what was known before it. `errand`: what has to be done. Without `span`, `va`, `key` and
-    ///   `need` mean nothing; without `answer`, `syndrome`; without `list`, `srq` and `offset`; without `atomic`, `value`,
-    ///   `compare` and `atomic_slot`; without `completes`, `cq`, `opcode`, `detail`, `flags` and `length`; without either of
-    ///   the two, `index`.
+    /// - **Ports** `arrival`, `kind`, `fit`, `callee`, `verdict`: the request, and what becomes of it; `reply`: what the peer hears;
+    ///   `receipt`: what the owner of its receive does; `standing`: what was known before it. `errand`: what has to be done. Without `span`, `va`, `key` and
+    ///   `need` mean nothing, but for an RPC that begins; without `answer`, `syndrome`; without `list`, `srq` and `offset`; without `atomic`, `value` and
+    ///   `compare`; without `call`, all that is said of one, and of one that came again all but `place`; without
+    ///   either of the two, `place`; without `completes`, `cq`, `opcode`,
+    ///   `detail`, `flags` and, but for an RPC that begins, `length`; without that and `list`, `index`.
     pub struct Commission {
         pub arrival: Signal<In, Arrival>,
         pub kind: Signal<In, Kind>,
         pub fit: Signal<In, Fit>,
+        pub callee: Signal<In, Callee>,
         pub verdict: Signal<In, Verdict>,
         pub reply: Signal<In, Reply>,
         pub receipt: Signal<In, Receipt>,
         pub standing: Signal<In, Standing>,
         pub errand: Signal<Out, Errand>,
         has_bytes: Signal<Local, Bit>,
+        is_ended: Signal<Local, Bit>,
+        last_place: Signal<Local, Bits<PLACES_LOG>>,
         goes_on: Signal<Local, Bit>,
         no_list: Constant<Bits<2>> = number(List::None as u8),
         own: Constant<Bits<2>> = number(List::Receive as u8),
@@ -39,6 +45,10 @@ block! {
         add: Constant<Bits<2>> = number(Atomic::Add as u8),
         swap: Constant<Bits<2>> = number(Atomic::Swap as u8),
         replay: Constant<Bits<2>> = number(Atomic::Replay as u8),
+        no_call: Constant<Bits<2>> = number(Calling::None as u8),
+        begins: Constant<Bits<2>> = number(Calling::Begins as u8),
+        goes_on_call: Constant<Bits<2>> = number(Calling::GoesOn as u8),
+        again: Constant<Bits<2>> = number(Calling::Again as u8),
         local_write: Constant<Bits<5>> = number(rights::LOCAL_WRITE),
         remote_write: Constant<Bits<5>> = number(rights::REMOTE_WRITE),
         remote_read: Constant<Bits<5>> = number(rights::REMOTE_READ),
@@ -50,6 +60,7 @@ block! {
 
 impl Logic for Commission {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "one line a field of the errand")]
     fn update(&mut self) {
         self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes;
         self.has_bytes.next = self.arrival.val().payload_len.any();
@@ -58,6 +69,7 @@ impl Logic for Commission {
             & (self.goes_on.val()
                 | self.verdict.val().reads
                 | self.verdict.val().applies
+                | self.verdict.val().calls
                 | self.verdict.val().refuses);
         self.errand.next.colour = self.arrival.val().colour;
         self.errand.next.qpn = self.arrival.val().qpn;
@@ -114,7 +126,29 @@ impl Logic for Commission {
         }
         self.errand.next.value = self.arrival.val().a1;
         self.errand.next.compare = self.arrival.val().a2;
-        self.errand.next.atomic_slot = bit_cast::<4, 5>(self.standing.val().atomics);
+
+        // A kernel.
+        self.errand.next.call = self.no_call.val();
+        if self.verdict.val().calls_again {
+            self.errand.next.call = self.again.val();
+        }
+        self.errand.next.place = self.standing.val().calls;
+        self.last_place.next = self.standing.val().calls - 1;
+        if self.verdict.val().calls {
+            self.errand.next.call = self.begins.val();
+            if !self.kind.val().begins {
+                self.errand.next.call = self.goes_on_call.val();
+                self.errand.next.place = self.last_place.val();
+            }
+        }
+        if self.verdict.val().applies {
+            self.errand.next.place = bit_cast::<4, 5>(self.standing.val().atomics);
+        }
+        self.is_ended.next = self.verdict.val().calls & self.kind.val().ends;
+        self.errand.next.call_ends = self.is_ended.val();
+        self.errand.next.kernel = self.callee.val().kernel;
+        self.errand.next.refusal = self.callee.val().refusal;
+        self.errand.next.reserved = self.callee.val().reserved;
 
         // The answer.
         self.errand.next.answer = self.reply.val().answer;
@@ -122,7 +156,7 @@ impl Logic for Commission {
         self.errand.next.syndrome = self.reply.val().syndrome;
         self.errand.next.msn = self.reply.val().msn;
         self.errand.next.counts = self.reply.val().counts;
-        self.errand.next.fresh = self.verdict.val().reads;
+        self.errand.next.fresh = self.verdict.val().reads | self.is_ended.val();
 
         // A refusal is told by an event, whatever receive is open then: that one is recalled. A key that cannot be ended is
         // told by the receive of its SEND.
@@ -144,6 +178,9 @@ impl Logic for Commission {
         }
         self.errand.next.flags = self.receipt.val().flags;
         self.errand.next.length = self.receipt.val().length;
+        if self.verdict.val().calls {
+            self.errand.next.length = self.arrival.val().len;
+        }
         self.errand.next.vendor = 0.into();
         if self.verdict.val().denies {
             self.errand.next.vendor = self.arrival.val().status;

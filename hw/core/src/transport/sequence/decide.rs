@@ -2,6 +2,7 @@
 
 use rust_hdl::prelude::*;
 
+use super::callee::Callee;
 use super::classify::Kind;
 use super::fit::Fit;
 use super::measure::Measured;
@@ -9,9 +10,11 @@ use super::standing::Standing;
 use crate::record;
 
 record! {
-    /// What becomes of an arrival: one of the first thirteen, or nothing; and what that does to receives and keys.
+    /// What becomes of an arrival: one of the first seventeen, or nothing; and what that does to receives and keys.
     pub struct Verdict {
-        /// A packet of a SEND is carried out.
+        /// It is the next request, and carried out: one of the next five.
+        pub carries_out: Bit,
+        /// A packet of a SEND is.
         pub sends: Bit,
         /// One of a WRITE is.
         pub writes: Bit,
@@ -19,20 +22,24 @@ record! {
         pub reads: Bit,
         /// An atomic is.
         pub applies: Bit,
+        /// A packet of an RPC is.
+        pub calls: Bit,
         /// It is refused, and there is no next one.
         pub refuses: Bit,
         /// The peer is told to send again from the next request on.
         pub tells_gap: Bit,
-        /// There is no receive: the peer is told to send again later.
+        /// There is no receive, or no room at the kernel: the peer is told to send again later.
         pub rests: Bit,
         /// There is none for a frame, or none any more: it is thrown away, and nobody is told.
         pub loses: Bit,
-        /// A SEND or WRITE that came again is acknowledged again.
+        /// A SEND or WRITE that came again, or a packet of an RPC but its last, is acknowledged again.
         pub acknowledges: Bit,
         /// A READ that came again is carried out again.
         pub repeats: Bit,
         /// An atomic that came again is answered again.
         pub replays: Bit,
+        /// The last packet of an RPC came again, or more of its answer is asked for.
+        pub calls_again: Bit,
         /// It came again; whether anything comes of it is another matter.
         pub is_duplicate: Bit,
         /// It came before its turn, behind a gap or among atomics: it is thrown away, told or not.
@@ -61,24 +68,26 @@ record! {
 block! {
     /// Decides. Combinational.
     ///
-    /// - **Ports** `kind`, `fit`, `measured`: the request; `standing`: what is known of its queue pair. `verdict`: what becomes
+    /// - **Ports** `kind`, `fit`, `measured`, `callee`: the request; `standing`: what is known of its queue pair. `verdict`: what becomes
     ///   of it.
     pub struct Decide {
         pub kind: Signal<In, Kind>,
         pub fit: Signal<In, Fit>,
         pub measured: Signal<In, Measured>,
+        pub callee: Signal<In, Callee>,
         pub standing: Signal<In, Standing>,
         pub verdict: Signal<Out, Verdict>,
-        is_heard: Signal<Local, Bit>,
         defers: Signal<Local, Bit>,
-        is_live: Signal<Local, Bit>,
-        is_next: Signal<Local, Bit>,
         is_before: Signal<Local, Bit>,
         is_ahead: Signal<Local, Bit>,
+        takes_resource: Signal<Local, Bit>,
         is_wrong: Signal<Local, Bit>,
         must_wait: Signal<Local, Bit>,
         bounces: Signal<Local, Bit>,
-        rests: Signal<Local, Bit>,
+        lacks: Signal<Local, Bit>,
+        may_go: Signal<Local, Bit>,
+        is_refusable: Signal<Local, Bit>,
+        is_late: Signal<Local, Bit>,
         carries_out: Signal<Local, Bit>,
         repeats: Signal<Local, Bit>,
         recalls_next: Signal<Local, Bit>,
@@ -92,47 +101,55 @@ block! {
 impl Logic for Decide {
     #[hdl_gen]
     fn update(&mut self) {
-        // While a key is being ended nothing is answered: every answer would acknowledge the SEND that asked for it.
-        self.is_heard.next =
-            !self.standing.val().failed & !self.kind.val().is_recall & !self.kind.val().is_parted;
-        self.is_live.next = self.is_heard.val() & !self.standing.val().parting;
-        self.is_next.next = self.is_live.val() & self.measured.val().is_next;
-        self.is_before.next = self.is_live.val() & self.measured.val().is_before;
+        self.is_before.next = self.fit.val().is_live & self.measured.val().is_before;
         self.is_ahead.next =
-            self.is_live.val() & !self.measured.val().is_next & !self.measured.val().is_before;
+            self.fit.val().is_live & !self.measured.val().is_next & !self.measured.val().is_before;
 
         // The next. While atomics are under way only atomics follow them: they alone wait for each other further on. What is to
-        // be refused waits, too, or the refusal would go ahead of their answers. A key is not ended while the data of a
-        // READ, which may be that key's, are owed.
-        self.is_wrong.next = !self.fit.val().keeps_rules
-            | ((self.kind.val().is_read | self.kind.val().is_atomic) & self.measured.val().is_spent);
+        // be refused waits, too, or the refusal would go ahead of their answers, and that of RPCs. A key is not ended while
+        // the data of a READ, which may be that key's, are owed.
+        self.takes_resource.next = self.kind.val().is_read
+            | self.kind.val().is_atomic
+            | (self.kind.val().is_call & self.kind.val().begins);
+        self.is_wrong.next =
+            !self.fit.val().keeps_rules | (self.takes_resource.val() & self.measured.val().is_spent);
         self.must_wait.next = (self.measured.val().is_applying
             & (self.is_wrong.val() | !self.kind.val().is_atomic))
+            | (self.measured.val().is_calling & self.is_wrong.val())
             | (!self.is_wrong.val()
                 & self.kind.val().ends_key
                 & (self.measured.val().is_answering | !self.measured.val().may_part));
-        self.bounces.next = self.is_next.val() & self.must_wait.val();
-        self.rests.next = self.is_next.val()
+        self.lacks.next =
+            (self.kind.val().takes & !self.measured.val().has_receive) | self.callee.val().lacks_room;
+        self.may_go.next =
+            self.measured.val().is_next & !self.is_wrong.val() & !self.must_wait.val() & !self.lacks.val();
+        self.is_refusable.next = self.measured.val().is_next
+            & self.is_wrong.val()
+            & !self.must_wait.val()
+            & !self.kind.val().is_raw;
+        self.is_late.next = self.measured.val().is_next
             & !self.is_wrong.val()
-            & !self.bounces.val()
-            & self.kind.val().takes
-            & !self.measured.val().has_receive;
-        self.carries_out.next =
-            self.is_next.val() & !self.is_wrong.val() & !self.bounces.val() & !self.rests.val();
+            & !self.must_wait.val()
+            & self.lacks.val()
+            & !self.kind.val().is_raw;
+        self.bounces.next = self.fit.val().is_live & self.measured.val().is_next & self.must_wait.val();
+        self.carries_out.next = self.fit.val().is_live & self.may_go.val();
+        self.verdict.next.carries_out = self.carries_out.val();
         self.verdict.next.sends = self.carries_out.val() & self.kind.val().is_send;
         self.verdict.next.writes = self.carries_out.val() & self.kind.val().is_write;
         self.verdict.next.reads = self.carries_out.val() & self.kind.val().is_read;
         self.verdict.next.applies = self.carries_out.val() & self.kind.val().is_atomic;
-        self.verdict.next.refuses =
-            self.is_next.val() & self.is_wrong.val() & !self.bounces.val() & !self.kind.val().is_raw;
-        self.defers.next = self.is_heard.val() & self.standing.val().parting & !self.measured.val().is_before;
+        self.verdict.next.calls = self.carries_out.val() & self.kind.val().is_call;
+        self.verdict.next.refuses = self.fit.val().is_live & self.is_refusable.val();
+        self.defers.next =
+            self.fit.val().is_heard & self.standing.val().parting & !self.measured.val().is_before;
         self.verdict.next.defers = self.defers.val();
         self.verdict.next.is_early = self.is_ahead.val() | self.bounces.val() | self.defers.val();
         self.verdict.next.is_unwanted = self.standing.val().failed
             & !self.kind.val().is_recall
             & !self.kind.val().is_parted
             & !self.kind.val().is_raw;
-        self.verdict.next.rests = self.rests.val() & !self.kind.val().is_raw;
+        self.verdict.next.rests = self.fit.val().is_live & self.is_late.val();
         self.verdict.next.loses = self.kind.val().is_raw & !self.carries_out.val();
         // One NAK for a gap: more would make the peer begin again more often than once. One for each time that the next
         // request bounces, though: nothing else would make the peer send it once more.
@@ -149,9 +166,11 @@ impl Logic for Decide {
 
         // What came again. An answer from among atomics that are under way would tell of them before they are done.
         self.repeats.next = self.is_before.val() & !self.measured.val().is_applying;
-        self.verdict.next.is_duplicate = self.is_heard.val() & self.measured.val().is_before;
-        self.verdict.next.acknowledges =
-            self.repeats.val() & (self.kind.val().is_send | self.kind.val().is_write);
+        self.verdict.next.is_duplicate = self.fit.val().is_heard & self.measured.val().is_before;
+        self.verdict.next.acknowledges = self.repeats.val()
+            & (self.kind.val().is_send
+                | self.kind.val().is_write
+                | (self.kind.val().is_call & !self.kind.val().ends));
         // Which READs were carried out is not kept: one that would answer beyond the next request is none of them. All
         // that was asked of the first is asked of its repetition.
         self.verdict.next.repeats = self.repeats.val()
@@ -159,6 +178,8 @@ impl Logic for Decide {
             & self.fit.val().may_repeat
             & (self.measured.val().packets <= self.measured.val().behind);
         self.verdict.next.replays = self.repeats.val() & self.kind.val().is_atomic;
+        // Which RPC it was, and whether more than its answer is asked for, others know: nothing but its PSN counts.
+        self.verdict.next.calls_again = self.repeats.val() & self.kind.val().is_call & self.kind.val().ends;
 
         // Receives. What a SEND has taken goes first; of an SRQ the others are not this queue pair's to give up, so
         // nothing is left after the first recall.

@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::advance::Advance;
+use super::callee::Callee;
 use super::classify::Kind;
 use super::commission::Commission;
 use super::decide::{Decide, Verdict};
@@ -21,13 +22,14 @@ block! {
     ///                     └─ Advance ─ changed
     /// ```
     ///
-    /// - **Ports** `arrival`, `kind`, `fit`, `measured`: the request; `standing`: what is known of its queue pair. `verdict`: what becomes
+    /// - **Ports** `arrival`, `kind`, `fit`, `measured`, `callee`: the request; `standing`: what is known of its queue pair. `verdict`: what becomes
     ///   of it; `errand`: what has to be done; `changed`: what is known of the queue pair afterwards.
     pub struct Judge {
         pub arrival: Signal<In, Arrival>,
         pub kind: Signal<In, Kind>,
         pub fit: Signal<In, Fit>,
         pub measured: Signal<In, Measured>,
+        pub callee: Signal<In, Callee>,
         pub standing: Signal<In, Standing>,
         pub verdict: Signal<Out, Verdict>,
         pub errand: Signal<Out, Errand>,
@@ -46,6 +48,7 @@ impl Logic for Judge {
         self.decide.kind.next = self.kind.val();
         self.decide.fit.next = self.fit.val();
         self.decide.measured.next = self.measured.val();
+        self.decide.callee.next = self.callee.val();
         self.decide.standing.next = self.standing.val();
         self.verdict.next = self.decide.verdict.val();
 
@@ -65,6 +68,7 @@ impl Logic for Judge {
         self.commission.arrival.next = self.arrival.val();
         self.commission.kind.next = self.kind.val();
         self.commission.fit.next = self.fit.val();
+        self.commission.callee.next = self.callee.val();
         self.commission.verdict.next = self.decide.verdict.val();
         self.commission.reply.next = self.replies.reply.val();
         self.commission.receipt.next = self.receipts.receipt.val();
@@ -75,6 +79,7 @@ impl Logic for Judge {
         self.advance.kind.next = self.kind.val();
         self.advance.fit.next = self.fit.val();
         self.advance.measured.next = self.measured.val();
+        self.advance.callee.next = self.callee.val();
         self.advance.verdict.next = self.decide.verdict.val();
         self.advance.standing.next = self.standing.val();
         self.changed.next = self.advance.changed.val();

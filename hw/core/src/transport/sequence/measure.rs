@@ -23,10 +23,12 @@ record! {
         pub is_before: Bit,
         /// READ: PSNs that it takes.
         pub packets: Bits<24>,
-        /// The peer has as many READs and atomics open as it may.
+        /// The peer has as many READs, atomics and RPCs open as it may.
         pub is_spent: Bit,
-        /// A READ or an atomic of the queue pair is not answered.
+        /// A READ, an atomic or an RPC of the queue pair is not answered.
         pub is_answering: Bit,
+        /// An RPC whose last packet has come is not.
+        pub is_calling: Bit,
         /// An atomic of the queue pair is not finished.
         pub is_applying: Bit,
         /// There is a receive.
@@ -42,10 +44,10 @@ block! {
     /// Measures a request. Combinational.
     ///
     /// - **Ports** `arrival`: the request; `standing`: what is known of its queue pair; `stock`: the receives there are for it;
-    ///   `answered`: READs and atomics that were answered, modulo 32; `finished`: atomics that are done, modulo 32.
+    ///   `answered`: READs, atomics and RPCs that were answered, modulo 32; `finished`: atomics that are done, modulo 32.
     ///   `part_room`: one more key can be ended. `measured`: how it stands.
-    /// - **Limits** `packets` of a message that is too long means nothing; it may not be read. At most 31 READs and atomics
-    ///   are open.
+    /// - **Limits** `packets` of a message that is too long means nothing; it may not be read. At most 31 READs, atomics
+    ///   and RPCs are open.
     pub struct Measure {
         pub arrival: Signal<In, Arrival>,
         pub standing: Signal<In, Standing>,
@@ -60,6 +62,7 @@ block! {
         round_up: Signal<Local, Bits<32>>,
         packets: Signal<Local, Bits<24>>,
         open: Signal<Local, Bits<5>>,
+        since: Signal<Local, Bits<5>>,
         smallest_mtu: Constant<Bits<32>> = number(1 << MTU_LOG),
         mtu_log: Constant<Bits<5>> = number(MTU_LOG),
         past_at: Constant<Bits<5>> = number(23),
@@ -95,6 +98,8 @@ impl Logic for Measure {
         self.open.next = self.standing.val().resources - self.answered.val();
         self.measured.next.is_spent = self.open.val() >= self.arrival.val().reads_in;
         self.measured.next.is_answering = self.open.val().any();
+        self.since.next = self.standing.val().resources - self.standing.val().last_call;
+        self.measured.next.is_calling = self.standing.val().calling & (self.open.val() > self.since.val());
         self.measured.next.may_part = self.part_room.val();
         self.measured.next.is_applying = self.standing.val().atomics != self.finished.val();
         self.measured.next.has_receive = self.stock.val().count.any();

@@ -1,5 +1,6 @@
 //! The responder's order in plain Rust.
 
+mod call;
 mod carry_out;
 mod connection;
 
@@ -11,7 +12,8 @@ use stroma_abi::wire::opcode::RC_SEND_ONLY;
 use stroma_abi::wire::{Header, Opcode, Position};
 use stroma_abi::{Field, Psn};
 
-pub use connection::{Connection, Message, Parting};
+pub use call::{Invocation, Kernel};
+pub use connection::{Connection, Message, Opened, Parting};
 
 use crate::host::work::QpChange;
 use crate::state::command::KeyWork;
@@ -22,12 +24,29 @@ use crate::transport::records::{Arrival, Errand, Stock};
 pub struct View {
     /// Receives.
     pub stock: Stock,
-    /// READs and atomics that were answered, modulo 32.
+    /// READs, atomics and RPCs that were answered, modulo 32.
     pub answered: u8,
     /// Atomics that are done, modulo 32.
     pub finished: u8,
     /// One more key can be ended.
     pub part_room: bool,
+    /// RPC op-codes of the kernels.
+    pub operations: &'static [u16],
+    /// A bit for each kernel that takes the beginning of a request.
+    pub room: u16,
+    /// For each that takes a packet of the stream it has.
+    pub room_more: u16,
+}
+
+/// A packet is taken for a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// Which.
+    pub kernel: u8,
+    /// It begins a request.
+    pub begins: bool,
+    /// It ends one.
+    pub ends: bool,
 }
 
 /// Every queue pair that has had a request.
@@ -51,8 +70,12 @@ pub struct Outcome {
     pub unwanted: bool,
     /// It is refused, or a gap is told.
     pub nak: bool,
-    /// There is no receive for it.
+    /// There is no receive for it, or no room.
     pub rnr: bool,
+    /// With `rnr`: no room at its kernel.
+    pub no_room: bool,
+    /// It is to be refused, and an RPC is to be answered before.
+    pub waits_for_call: bool,
     /// A receive is taken.
     pub takes: bool,
     /// The counter that counts it.
@@ -63,6 +86,8 @@ pub struct Outcome {
     pub raw_lost: bool,
     /// A key is to be ended.
     pub part: Option<KeyWork>,
+    /// It is taken for a kernel.
+    pub reserves: Option<Reservation>,
 }
 
 impl Responder {
@@ -91,6 +116,8 @@ pub enum Family {
     Read,
     /// An atomic.
     Atomic,
+    /// An RPC.
+    Call,
     /// Not spoken.
     Unknown,
 }
@@ -103,6 +130,8 @@ pub fn family(op: &Opcode) -> Family {
         name if name.starts_with("RC_WRITE") => Family::Write,
         "RC_READ_REQUEST" => Family::Read,
         "RC_CMP_SWAP" | "RC_FETCH_ADD" => Family::Atomic,
+        "RPC_PARAMS" => Family::Call,
+        name if name.starts_with("RPC_WRITE") => Family::Call,
         _ => Family::Unknown,
     }
 }

@@ -19,7 +19,7 @@ record! {
     /// An answer.
     pub struct Reply {
         /// An [`Answer`].
-        pub answer: Bits<2>,
+        pub answer: Bits<3>,
         /// Its PSN; without one, that of the request.
         pub psn: Bits<24>,
         /// Acknowledgement: its syndrome.
@@ -35,7 +35,7 @@ block! {
     /// Writes the reply. Combinational.
     ///
     /// - **Ports** `arrival`, `kind`, `measured`, `verdict`: the request, and what becomes of it; `standing`: what was known before it.
-    ///   `reply`: what the peer hears; of an atomic from where it is applied.
+    ///   `reply`: what the peer hears; of an atomic from where it is applied, of an RPC that came again from who knows it.
     pub struct Replies {
         pub arrival: Signal<In, Arrival>,
         pub kind: Signal<In, Kind>,
@@ -45,9 +45,10 @@ block! {
         pub reply: Signal<Out, Reply>,
         goes_on: Signal<Local, Bit>,
         counts: Signal<Local, Bit>,
-        none: Constant<Bits<2>> = number(Answer::None as u8),
-        acknowledge: Constant<Bits<2>> = number(Answer::Acknowledge as u8),
-        data: Constant<Bits<2>> = number(Answer::Data as u8),
+        none: Constant<Bits<3>> = number(Answer::None as u8),
+        acknowledge: Constant<Bits<3>> = number(Answer::Acknowledge as u8),
+        data: Constant<Bits<3>> = number(Answer::Data as u8),
+        result: Constant<Bits<3>> = number(Answer::Result as u8),
         positive: Constant<Bits<8>> = number(POSITIVE.encode()),
         invalid: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::InvalidRequest).encode()),
         denied: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::RemoteAccess).encode()),
@@ -59,7 +60,7 @@ block! {
 impl Logic for Replies {
     #[hdl_gen]
     fn update(&mut self) {
-        self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes;
+        self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes | self.verdict.val().calls;
         self.counts.next = self.verdict.val().reads
             | self.verdict.val().applies
             | self.verdict.val().concludes
@@ -80,6 +81,10 @@ impl Logic for Replies {
         }
         if self.verdict.val().reads | self.verdict.val().repeats {
             self.reply.next.answer = self.data.val();
+        }
+
+        if self.verdict.val().calls & self.kind.val().ends {
+            self.reply.next.answer = self.result.val();
         }
 
         self.reply.next.psn = self.arrival.val().psn;

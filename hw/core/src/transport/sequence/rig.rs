@@ -12,14 +12,14 @@ use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use bed::Bed;
 use meaning::meaning;
-pub(super) use world::World;
+pub(super) use world::{OPERATIONS, Slot, World};
 
 use super::account::FIRST;
-use super::model::{Outcome, Responder, View};
+use super::model::{Outcome, Reservation, Responder, View};
 use crate::host::work::QpChange;
 use crate::pack::Packed;
 use crate::state::command::KeyWork;
-use crate::testing::{collect, push, read, verilated};
+use crate::testing::{collect, noise, push, read, verilated};
 use crate::transport::records::{Arrival, Errand, Occasion, ResponderRow};
 use crate::transport::statistics::counter;
 
@@ -103,6 +103,10 @@ impl Rig {
     /// The look of the cycle before is answered from this one on.
     fn look(&mut self) {
         assert_eq!(read::<bool>(&self.bench, "looked"), read::<bool>(&self.bench, "counted"));
+        // Whether there is room counts in the cycle of the look alone.
+        let noise: [Bits<16>; 2] = std::array::from_fn(|_| noise(&mut self.rng));
+        self.set("room", &noise[0]);
+        self.set("room_more", &noise[1]);
         if !read::<bool>(&self.bench, "looked") {
             return;
         }
@@ -117,10 +121,12 @@ impl Rig {
         assert_eq!(u64::from(index), u64::from(arrival.qpn), "whose counts");
         let part_room = read(&self.bench, "part_room");
         self.view = View { part_room, ..self.world.view(&arrival) };
-        let View { stock, answered, finished, .. } = self.view;
+        let View { stock, answered, finished, room, room_more, .. } = self.view;
         self.set("stock", &stock);
         self.set("answered", &Bits::<5>::from(u64::from(answered)));
         self.set("finished", &Bits::<5>::from(u64::from(finished)));
+        self.set("room", &Bits::<16>::from(u64::from(room)));
+        self.set("room_more", &Bits::<16>::from(u64::from(room_more)));
     }
 
     /// One cycle: what is acted on is acted on by the model, and the pulses are held against it.
@@ -142,7 +148,7 @@ impl Rig {
         }
 
         let mut expected = [false; 8];
-        let (mut counted, mut written) = (None, None);
+        let (mut counted, mut written, mut reserved) = (None, None, None);
         match acted {
             None => {}
             Some((_, Operation::Change(change))) => {
@@ -157,6 +163,10 @@ impl Rig {
                 if outcome.takes {
                     self.world.take(&arrival);
                 }
+                if let Some(reservation) = outcome.reserves {
+                    self.world.reserve(reservation);
+                }
+                reserved = outcome.reserves;
                 let Outcome { duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost, .. } =
                     outcome;
                 expected = [duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost];
@@ -171,6 +181,7 @@ impl Rig {
         let pulses = ["duplicates", "early", "unwanted", "naks", "rnr_naks", "took", "raw_taken", "raw_lost"];
         let shown = pulses.map(|port| read::<bool>(&self.bench, port));
         assert_eq!(shown, expected, "{pulses:?}");
+        assert_eq!(self.reserved(), reserved, "what is reserved");
         let tally = counted.map_or(0, |field| 1 << (counter(field) - FIRST));
         assert_eq!(read::<Bits<RESPONDER_COUNTERS>>(&self.bench, "tally").index(), tally, "what counts");
         if tally > 0 {
@@ -178,10 +189,18 @@ impl Rig {
         }
         self.agree_on_row(written);
         self.look();
-        if self.drifts && self.rng.below(8) == 0 {
+        if self.drifts && self.rng.below(4) == 0 {
             let queues = [(false, 0), (false, 2), (true, SRQ)];
             self.world.drift(&self.model, &queues, &mut self.rng);
         }
+    }
+
+    fn reserved(&self) -> Option<Reservation> {
+        read::<bool>(&self.bench, "reserved").then(|| Reservation {
+            kernel: u8::try_from(u64::from(read::<Bits<4>>(&self.bench, "reserved_kernel"))).expect("4 bits"),
+            begins: read(&self.bench, "reserved_begins"),
+            ends: read(&self.bench, "reserved_ends"),
+        })
     }
 
     /// The row that was written shows what the model knows of its queue pair.

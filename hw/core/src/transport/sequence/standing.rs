@@ -19,7 +19,7 @@ record! {
         pub va: Bits<64>,
         /// WRITE: its key. With `parting`: the one that is to be ended.
         pub key: Bits<32>,
-        /// WRITE: bytes of the rest.
+        /// WRITE, RPC: bytes of the rest.
         pub left: Bits<32>,
         /// A SEND has begun and not ended: its receive is taken, and not completed.
         pub in_send: Bit,
@@ -33,7 +33,21 @@ record! {
         pub solicited: Bit,
         /// With `parting`: requests were thrown away since, and the peer has to send again from the next one on.
         pub owes: Bit,
-        /// READs and atomics carried out, modulo 32.
+        /// An RPC has begun and not ended.
+        pub in_call: Bit,
+        /// RPC: its kernel, or [`NO_KERNEL`](crate::fabric::records::NO_KERNEL).
+        pub kernel: Bits<4>,
+        /// RPC: without a kernel, the `RpcStatus` that is the answer.
+        pub refusal: Bits<3>,
+        /// RPC: PSNs that its answer takes.
+        pub reserved: Bits<9>,
+        /// RPCs begun, modulo 16: place of the next.
+        pub calls: Bits<4>,
+        /// An RPC was not answered when the last request came, that one included.
+        pub calling: Bit,
+        /// With `calling`: `resources` behind the last RPC that has ended.
+        pub last_call: Bits<5>,
+        /// READs, atomics and RPCs carried out, or begun, modulo 32.
         pub resources: Bits<5>,
         /// Atomics among them, modulo 32.
         pub atomics: Bits<5>,

@@ -1,5 +1,6 @@
 //! The sequence against its plain-Rust twin.
 
+mod calls;
 mod corners;
 mod parts;
 mod peer;
@@ -10,18 +11,21 @@ mod timing;
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::WorkOp;
+use stroma_abi::wire::RpcStatus;
 use stroma_verilate::{Pause, SplitMix64};
 
 use peer::{Peer, code};
 
 use super::Sequence;
 use super::account::Account;
+use super::callee::Callees;
 use super::classify::Classify;
 use super::fit::Fitting;
 use super::judge::Judge;
 use super::measure::Measure;
 use super::model::Outcome;
-use super::rig::{QPS, Rig};
+use super::rig::{OPERATIONS, QPS, Rig};
+use crate::fabric::records::Calling;
 use crate::host::work::QpChange;
 use crate::testing::{noise, stalls_of};
 use crate::transport::records::{Answer, Arrival, Atomic, List};
@@ -63,6 +67,10 @@ fn agrees_with_the_model() {
     let atomic = |atomic: Atomic| count(&|outcome| outcome.errand.atomic.index() == atomic as usize);
     let list = |list: List| count(&|outcome| outcome.errand.list.index() == list as usize);
     let flushed = |outcome: &Outcome| outcome.errand.completes && outcome.errand.status != Bits::from(0_u64);
+    let call = |calling: Calling| count(&|outcome| outcome.errand.call.index() == calling as usize);
+    let refusal = |status: RpcStatus| {
+        count(&|outcome| outcome.errand.call_ends && outcome.errand.refusal.index() == status as usize)
+    };
     let is_key = |outcome: &Outcome| {
         let is_end = outcome.errand.opcode.index() == WorkOp::SendInv as usize;
         outcome.errand.completes && is_end && !outcome.errand.fails
@@ -94,6 +102,14 @@ fn agrees_with_the_model() {
         ("additions", atomic(Atomic::Add)),
         ("swaps", atomic(Atomic::Swap)),
         ("old atomics", atomic(Atomic::Replay)),
+        ("RPCs begun", count(&|outcome| outcome.reserves.is_some_and(|reservation| reservation.begins))),
+        ("RPCs that go on", call(Calling::GoesOn)),
+        ("RPCs for a kernel", count(&|outcome| outcome.reserves.is_some_and(|reservation| reservation.ends))),
+        ("answers too long", refusal(RpcStatus::TooLong)),
+        ("kernels that nobody has", refusal(RpcStatus::UnknownOperation)),
+        ("RPCs without room", count(&|outcome| outcome.no_room)),
+        ("old RPCs", call(Calling::Again)),
+        ("refusals that wait for an RPC", count(&|outcome| outcome.waits_for_call)),
         ("keys to be ended", count(&|outcome| outcome.part.is_some())),
         ("keys ended", count(&|outcome| is_key(outcome) && !outcome.nak)),
         ("keys ended, and something asked for again", count(&|outcome| is_key(outcome) && outcome.nak)),
@@ -139,11 +155,12 @@ fn rust_and_verilog_agree() {
         differential!("classify", Classify::default, [arrival]),
         differential!("fitting", Fitting::default, [arrival, kind, standing]),
         differential!("measure", Measure::default, [arrival, standing, stock, answered, finished, part_room]),
-        differential!("judge", Judge::default, [arrival, kind, fit, measured, standing]),
+        differential!("callees", || Callees::new(&OPERATIONS), [arrival, kind, standing, room, room_more]),
+        differential!("judge", Judge::default, [arrival, kind, fit, measured, callee, standing]),
         differential!("account", Account::default, [kind, measured, verdict, standing]),
         differential!(
             "sequence",
-            Sequence::<QPS>::default,
+            || Sequence::<QPS>::new(&OPERATIONS),
             clock,
             [
                 arrival.payload,
@@ -153,6 +170,8 @@ fn rust_and_verilog_agree() {
                 stock,
                 answered,
                 finished,
+                room,
+                room_more,
                 part.ready,
                 errand.ready
             ]

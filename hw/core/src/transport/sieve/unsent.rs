@@ -25,7 +25,7 @@ block! {
     ///   thrown away, in this cycle. `clears`, `clear_index`: a row is cleared, in a cycle without packets.
     /// - **Latency** 0 cycles to `again`; a packet counts for the next one. **Rate** a packet per cycle.
     /// - **Reset** none: rows are cleared. A queue pair that begins anew need not clear its row, for its first packet does.
-    /// - **Limits** a READ takes more PSNs than its one packet: asked for again from its middle, while packets behind it have not
+    /// - **Limits** a READ takes more PSNs than its one packet, as the last of an RPC does: asked for again from its middle, while packets behind it have not
     ///   left, it is taken for one that was not sent.
     pub struct Unsent<const QPS: usize> {
         pub clock: Signal<In, Clock>,

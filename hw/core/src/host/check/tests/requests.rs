@@ -86,3 +86,68 @@ fn work_on_keys_is_asked_nothing_and_only_a_bind_has_units() {
     gives(&mut rig, &invalidate, (0, 0));
     rig.check(&[bind.clone(), invalidate.clone(), bind, invalidate]);
 }
+
+/// What is asked: addresses and rights.
+fn asked(rig: &Rig, case: &Case) -> Vec<(u64, u64)> {
+    let questions = case.outcome(rig.mood).questions;
+    questions.iter().map(|question| (question.va.into(), question.need.into())).collect()
+}
+
+#[test]
+fn the_result_of_an_rpc_needs_the_right_for_as_many_bytes_as_its_answer_may_have() {
+    let mut rig = Rig::new();
+    let result = sge(0x8000, 1000);
+    for parameters in [0, 16, 64] {
+        let case = Case::rpc(result, 600, parameters);
+        assert_eq!(asked(&rig, &case), [(0x8000, 1), (0x8257, 1)]);
+        gives(&mut rig, &case, (0, 0));
+        let byte = Case::rpc(result, 1, parameters);
+        assert_eq!(asked(&rig, &byte), [(0x8000, 1)]);
+        gives(&mut rig, &byte, (0, 0));
+        let none = Case::rpc(sge(u64::MAX, 1000), 0, parameters);
+        assert!(none.outcome(rig.mood).questions.is_empty() && none.outcome(rig.mood).sends);
+        gives(&mut rig, &none, (0, 0));
+        // What the entry has beyond the longest answer is not looked up.
+        gives(&mut rig, &Case::rpc(sge(u64::MAX - 599, 1000), 600, parameters), (0, 0));
+        let wraps = Case::rpc(sge(u64::MAX - 598, 1000), 600, parameters);
+        gives(&mut rig, &wraps, (REFUSED, Cause::Bounds as u64));
+        rig.check(&[case, byte, wraps, none]);
+    }
+}
+
+#[test]
+fn the_payload_of_an_rpc_is_looked_up_behind_its_result() {
+    let mut rig = Rig::new();
+    let pieces: Vec<Sge> = (1..=6).map(|at| sge(0x1000 * at, 10)).collect();
+    for count in [1, 2, 5, 6] {
+        let mut expected = vec![(0x8000, 1), (0x8007, 1)];
+        expected.extend((1..=count).flat_map(|at| [(0x1000 * at, 0), (0x1000 * at + 9, 0)]));
+        let count = usize::try_from(count).expect("few");
+        let case = Case::stream(sge(0x8000, 8), 8, &pieces[..count]);
+        assert_eq!(asked(&rig, &case), expected);
+        gives(&mut rig, &case, (0, 0));
+        let silent = Case::stream(sge(0x8000, 8), 0, &pieces[..count]);
+        assert_eq!(asked(&rig, &silent), expected[2..]);
+        gives(&mut rig, &silent, (0, 0));
+        let mut wrong = case.clone();
+        wrong.work.length = (10 * count as u64 + 1).into();
+        gives(&mut rig, &wrong, SUM);
+        // Without bytes its entries do not count, but its result does.
+        let mut empty = case.clone();
+        empty.work.length = 0_u64.into();
+        assert_eq!(asked(&rig, &empty), expected[..2]);
+        gives(&mut rig, &empty, (0, 0));
+        rig.check(&[case, silent, wrong, empty]);
+    }
+}
+
+#[test]
+fn request_and_answer_of_an_rpc_never_take_more_than_half_of_all_psns() {
+    let mut rig = Rig::new();
+    let [half, rest] = [sge(0x1000, 1 << 30), sge(0x1000, (1 << 30) - (1 << 16))];
+    let psns = |length: u64| length.div_ceil(256) + 65_536 / 256 - 1;
+    assert!(psns((1 << 31) - (1 << 16)) <= 1 << 23);
+    gives(&mut rig, &Case::stream(sge(0x8000, 8), 8, &[half, rest]), (0, 0));
+    let long = Case::stream(sge(0x8000, 8), 8, &[half, rest, sge(0x1000, 1)]);
+    gives(&mut rig, &long, (Status::LocalLength as u64, 0));
+}

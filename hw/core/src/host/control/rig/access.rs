@@ -122,6 +122,9 @@ impl Rig {
         assert_eq!(u64::from(self.port::<Bits<48>>("mac")), self.bars.mac());
         let raw = (self.port::<Bits<24>>("raw_queue_pair").into(), self.port::<bool>("raw_enable"));
         assert_eq!(raw, self.bars.raw());
+        let limits: [u64; 2] =
+            ["kernel_limit", "kernel_patience"].map(|port| self.port::<Bits<32>>(port).into());
+        assert_eq!(limits, self.bars.kernel_limits());
         for reader in 0..2 {
             let index = self.rng.below(16);
             self.drive(&format!("address_index${reader}"), index);

@@ -2,9 +2,10 @@
 
 use stroma_abi::desc::queue_pair::QueuePairKind;
 use stroma_abi::desc::{Status, WorkOp, WqeHead};
+use stroma_abi::wire::RpcTarget;
 
 use super::{MALFORMED, chain, gather, gives};
-use crate::host::parse::rig::{Case, GOOD_OPS, Rig};
+use crate::host::parse::rig::{Case, GOOD_OPS, Rig, set_room};
 use crate::host::work::Job;
 
 #[test]
@@ -12,8 +13,7 @@ fn each_defect_is_told_by_its_number() {
     let mut rig = Rig::new();
     let good = gather(7, 1, 100);
     let defects = [
-        (WqeHead { opcode: WorkOp::Rpc as u8, ..good }, 1),
-        (WqeHead { opcode: WorkOp::RpcWrite as u8, ..good }, 1),
+        (WqeHead { opcode: 0x10, ..good }, 1),
         (WqeHead { opcode: 0, ..good }, 1),
         (WqeHead { opcode: 0xff, ..good }, 1),
         (WqeHead { index: 8, ..good }, 2),
@@ -99,6 +99,8 @@ fn requests_to_a_peer_and_work_on_keys_take_a_reliable_queue_pair() {
         let mut head = WqeHead { opcode: op as u8, ..gather(3, 2, 8) };
         if matches!(op, WorkOp::Bind | WorkOp::Invalidate) {
             (head.sge_count, head.length) = (0, 0);
+        } else if op == WorkOp::Rpc {
+            head.remote = target(0, 2);
         }
         let case = Case::fetched(3, chain(&[head]));
         gives(&mut rig, &case, &[(0, 0)], 2);
@@ -156,4 +158,108 @@ fn sixteen_entries_are_counted() {
     let head = WqeHead { sge_count: 0, ..gather(0, 5, 1) };
     let outcome = Case::fetched(0, chain(&[head])).outcome();
     assert_eq!(u64::from(outcome.works[0].sge_count), 16);
+}
+
+/// What the `remote` of an RPC says, with noise where it does not matter.
+fn target(response_max: u32, parameter_words: u8) -> u64 {
+    RpcTarget { response_max, flags: 0xa5, parameter_words, operation: 0x5aa5 }.to_address()
+}
+
+/// An RPC of one WQE whose result entry has `room` bytes.
+fn call(head: WqeHead, room: u32) -> Case {
+    let mut units = chain(&[head]);
+    set_room(&mut units[0], room);
+    Case::fetched(0, units)
+}
+
+#[test]
+fn an_rpc_has_the_parameters_it_says_and_one_entry() {
+    let mut rig = Rig::new();
+    let rpc = |units, words: u8, length| WqeHead {
+        opcode: WorkOp::Rpc as u8,
+        remote: target(8, words),
+        ..gather(0, units, length)
+    };
+    let cases = [
+        (rpc(1, 0, 0), (0, 0)),
+        (rpc(1, 4, 16), (0, 0)),
+        (rpc(1, 5, 20), (MALFORMED, 10)),
+        (rpc(2, 16, 64), (0, 0)),
+        (rpc(8, 16, 64), (0, 0)),
+        (rpc(2, 17, 68), (MALFORMED, 10)),
+        (rpc(1, 4, 15), (MALFORMED, 10)),
+        (rpc(1, 3, 16), (MALFORMED, 10)),
+        (rpc(1, 0, 1), (MALFORMED, 10)),
+        (rpc(1, 1, 0), (MALFORMED, 10)),
+        (rpc(8, 0x80, 512), (MALFORMED, 10)),
+        (WqeHead { sge_count: 0, ..rpc(1, 4, 16) }, (MALFORMED, 6)),
+        (WqeHead { sge_count: 0, ..rpc(1, 0, 0) }, (MALFORMED, 6)),
+        (WqeHead { sge_count: 2, ..rpc(1, 4, 16) }, (MALFORMED, 6)),
+        (WqeHead { inline: true, ..rpc(1, 4, 16) }, (MALFORMED, 4)),
+        (WqeHead { local: true, ..rpc(1, 4, 16) }, (MALFORMED, 4)),
+    ];
+    for (head, expected) in cases {
+        let case = call(head, 8);
+        gives(&mut rig, &case, &[expected], head.units.into());
+        let work = case.outcome().works[0];
+        assert!(work.inline && work.sge_count == 0, "its parameters are inline, and no entry is read");
+    }
+}
+
+#[test]
+fn a_stream_to_a_kernel_has_its_entries_behind_that_of_the_result() {
+    let mut rig = Rig::new();
+    let stream = |units, entries, words: u8, length| WqeHead {
+        opcode: WorkOp::RpcWrite as u8,
+        sge_count: entries,
+        remote: target(8, words),
+        ..gather(0, units, length)
+    };
+    let cases = [
+        (stream(1, 1, 16, 64), (0, 0)),
+        (stream(1, 0, 0, 0), (0, 0)),
+        (stream(1, 2, 0, 100), (MALFORMED, 6)),
+        (stream(1, 0, 0, 1), (MALFORMED, 6)),
+        (stream(2, 5, 0, 100), (0, 0)),
+        (stream(2, 6, 0, 100), (MALFORMED, 6)),
+        (stream(5, 0, 1, 100), (0, 0)),
+        (stream(4, 0, 1, 100), (MALFORMED, 6)),
+        (stream(1, 1, 16, 1 << 30), (0, 0)),
+        (stream(1, 1, 17, 100), (MALFORMED, 10)),
+        (stream(1, 1, 0xff, u32::MAX), (MALFORMED, 10)),
+        (stream(1, 1, 16, 63), (MALFORMED, 10)),
+        (stream(1, 1, 1, 3), (MALFORMED, 10)),
+        (stream(1, 0, 1, 0), (MALFORMED, 10)),
+        (WqeHead { inline: true, ..stream(1, 1, 0, 4) }, (MALFORMED, 4)),
+    ];
+    for (head, expected) in cases {
+        gives(&mut rig, &call(head, 8), &[expected], head.units.into());
+    }
+}
+
+#[test]
+fn an_answer_has_at_most_64_kib_and_fits_the_entry_of_the_result() {
+    let mut rig = Rig::new();
+    let wrong = (Status::LocalLength as u64, 11);
+    let cases = [
+        (0, 0, (0, 0)),
+        (0, u32::MAX, (0, 0)),
+        (1, 0, wrong),
+        (1, 1, (0, 0)),
+        (600, 599, wrong),
+        (600, 600, (0, 0)),
+        (600, 601, (0, 0)),
+        (65_536, 65_535, wrong),
+        (65_536, 65_536, (0, 0)),
+        (65_537, u32::MAX, wrong),
+        (u32::MAX, u32::MAX, wrong),
+    ];
+    for op in [WorkOp::Rpc, WorkOp::RpcWrite] {
+        for (response_max, room, expected) in cases {
+            let remote = target(response_max, 2);
+            let head = WqeHead { opcode: op as u8, remote, ..gather(0, 1, 8) };
+            gives(&mut rig, &call(head, room), &[expected], 1);
+            gives(&mut rig, &Case::pushed(0, call(head, room).units), &[expected], 1);
+        }
+    }
 }

@@ -51,6 +51,30 @@ fn led(rig: &mut Rig, object: u32, kind: QueuePairKind, state: QueuePairState) {
 }
 
 #[test]
+fn results_have_places_of_4_to_64_kib_that_begin_at_a_multiple_of_all_their_bytes() {
+    let mut rig = Rig::default();
+    for (result_base, result_log, is_good) in [
+        (0x7_0000, 12, true),
+        (0x7_8000, 12, false),
+        (0x10_0000, 16, true),
+        (0x18_0000, 16, false),
+        (0x8_0000, 11, false),
+        (0x40_0000, 17, false),
+        (0x7_0001, 12, false),
+        (0x1234, 0, true),
+    ] {
+        created(&mut rig, 3, QueuePairKind::Reliable);
+        let state = QueuePairState::Init as u8;
+        let body = QueuePair { result_base, result_log, result_key: 0x77, state, ..QueuePair::default() };
+        let attributes = attribute::STATE | attribute::RIGHTS | attribute::P_KEY | attribute::RESULT_AREA;
+        let command = Ask { attributes, body: body.to_bytes(), ..Ask::new(Verb::Modify, 3) };
+        let expected = if is_good { DONE } else { CommandStatus::BadField as u64 };
+        assert_eq!(rig.carry_out(command), expected, "{result_base:x}, {result_log}");
+        assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 3)), DONE);
+    }
+}
+
+#[test]
 fn a_raw_queue_pair_has_the_longest_path_mtu_and_no_other() {
     let mut rig = Rig::default();
     for path_mtu in 0..8 {

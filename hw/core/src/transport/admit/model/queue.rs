@@ -6,6 +6,7 @@ use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT, UNIT};
 use stroma_abi::desc::{AtomicOperands, Sge, WindowBind, WorkOp, WqeHead};
+use stroma_abi::wire::RpcTarget;
 
 use crate::host::work::Work;
 use crate::state::command::KeyVerb;
@@ -76,7 +77,26 @@ pub fn is_atomic(work: &Work) -> bool {
 /// Does it ask for data?
 #[must_use]
 pub fn asks(work: &Work) -> bool {
-    op(work) == Some(WorkOp::Read) || is_atomic(work)
+    op(work) == Some(WorkOp::Read) || is_atomic(work) || is_call(work)
+}
+
+/// Does it run a kernel?
+#[must_use]
+pub fn is_call(work: &Work) -> bool {
+    matches!(op(work), Some(WorkOp::Rpc | WorkOp::RpcWrite))
+}
+
+/// PSNs of an RPC's answer; none of others.
+#[must_use]
+pub fn answers(work: &Work) -> u64 {
+    let longest = RpcTarget::from_address(work.remote.into()).response_max;
+    if is_call(work) { u64::from(longest).div_ceil(128 << u64::from(work.path_mtu)).max(1) } else { 0 }
+}
+
+/// PSNs of a message. The first of an RPC's answer is that of its last packet.
+#[must_use]
+pub fn psns(work: &Work) -> u64 {
+    packets(work) + answers(work).saturating_sub(1)
 }
 
 /// Is it for the peer?
@@ -175,11 +195,16 @@ pub(super) fn entry(queue: &Queue, work: &Work, first: Option<&Bits<512>>) -> Se
     let sge = Sge::parse(&bytes(first)[place..]).expect("a whole entry");
     Sent {
         psn: psn(queue.psn),
-        packets: packets(work).into(),
+        packets: psns(work).into(),
+        answers: answers(work).into(),
         index: work.index,
         opcode: work.opcode,
         signaled: work.signaled,
-        length: work.length,
+        length: if is_call(work) {
+            u64::from(RpcTarget::from_address(work.remote.into()).response_max).into()
+        } else {
+            work.length
+        },
         address: sge.address.into(),
         key: u64::from(sge.local_key).into(),
         scatters: op(work) == Some(WorkOp::Read) && u64::from(work.sge_count) > 1,

@@ -2,11 +2,12 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::{Status, WorkOp};
+use stroma_abi::wire::RpcTarget;
 use stroma_verilate::SplitMix64;
 
 use crate::host::work::Work;
 use crate::testing::noise;
-use crate::transport::admit::model::{Outcome, has_units};
+use crate::transport::admit::model::{Outcome, has_units, is_call};
 use crate::transport::records::{Alarm, KeyJob, Message, Nudge, Occasion, Progress, Sent, SentRow};
 
 /// A work and its units.
@@ -36,7 +37,17 @@ impl Case {
             drains: false,
             ..noise(&mut rng)
         };
-        Self { work, units: vec![noise(&mut rng)] }.fit()
+        let case = Self { work, units: vec![noise(&mut rng)] }.fit();
+        let longest = u32::try_from(rng.below(3000)).expect("small");
+        if is_call(&case.work) { case.answered(longest) } else { case }
+    }
+
+    /// An RPC whose answer has so many bytes at most.
+    pub(in crate::transport::admit) fn answered(self, response_max: u32) -> Self {
+        self.with(|work| {
+            let target = RpcTarget::from_address(work.remote.into());
+            work.remote = RpcTarget { response_max, ..target }.to_address().into();
+        })
     }
 
     /// With units of its own if it has any.

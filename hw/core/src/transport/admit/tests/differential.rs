@@ -1,6 +1,6 @@
 use crate::transport::admit::{
-    Admit, advance, amend, catch_up, desk, intake, job, judge, keyed, kind, leads, measure, nudges, onward,
-    pace, remain, route, rows, tickets,
+    Admit, advance, amend, catch_up, desk, extent, intake, job, judge, keyed, kind, leads, measure, nudges,
+    onward, pace, remain, route, rows, tickets,
 };
 use crate::verilog::differential::{Case, assert_agree, differential};
 
@@ -10,16 +10,17 @@ fn logic() -> Vec<Case> {
         differential!("sort", kind::Sort::default, [work]),
         differential!("onward", onward::Onward::default, [row, verdict, after, acked]),
         differential!("remain", remain::Remain::default, [length, sent, path_mtu]),
+        differential!("extent", extent::Extent::default, [work, opening]),
         differential!("measure", measure::Measure::default, [length, path_mtu]),
         differential!(
             "judge",
             judge::Judge::default,
-            [row, resumes, pending, reads, found, work, opening, packets, local_ended, keys, bytes]
+            [row, resumes, pending, reads, found, work, opening, lengths, local_ended, keys, bytes]
         ),
         differential!(
             "advance",
             advance::Advance::default,
-            [row, verdict, work, opening, packets, ahead, skips, left, ticket, colour]
+            [row, verdict, work, opening, lengths, ahead, skips, left, ticket, colour]
         ),
     ]
 }

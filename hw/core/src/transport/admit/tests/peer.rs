@@ -49,7 +49,9 @@ impl Pair {
     fn request(&mut self, rng: &mut SplitMix64, qpn: u64, index: u16) -> (Case, u16) {
         let (path_mtu, send_psn, reads_out) = (self.path_mtu, self.send_psn, self.reads_out);
         let make = || {
-            let op = match rng.below(22) {
+            let op = match rng.below(27) {
+                22 | 23 => WorkOp::Rpc,
+                24..27 => WorkOp::RpcWrite,
                 20 => WorkOp::Bind,
                 21 => WorkOp::Invalidate,
                 0 => WorkOp::Nop,
@@ -80,6 +82,8 @@ impl Pair {
                 _ if is_atomic => 8,
                 WorkOp::Bind | WorkOp::Invalidate => 0,
                 WorkOp::Read => length,
+                WorkOp::Rpc => 4 * rng.below(17),
+                WorkOp::RpcWrite => length.min((1 << 31) - (1 << 16)),
                 _ if length > 1 << 20 && rng.below(4) != 0 => 70_000,
                 _ => length,
             };
@@ -87,6 +91,15 @@ impl Pair {
             let is_fenced = rng.below(6) == 0;
             let mut case = Case::new(op, qpn, index.into(), length);
             case.units = vec![noise(rng)];
+            if matches!(op, WorkOp::Rpc | WorkOp::RpcWrite) {
+                let longest = match rng.below(6) {
+                    0 => 0,
+                    1 => 1 << 16,
+                    2 | 3 => (1 + rng.below(5)) * mtu + rng.below(3) - 1,
+                    _ => rng.below((1 << 16) + 1),
+                };
+                case = case.answered(u32::try_from(longest).expect("small"));
+            }
             let case = case.with(|work| {
                 work.units = units.into();
                 work.path_mtu = path_mtu.into();
@@ -219,8 +232,8 @@ impl Peers {
         {
             pair.over += 1;
             moves = true;
-            let asked = [WorkOp::Read, WorkOp::CmpSwap, WorkOp::FetchAdd].map(|op| op as u64);
-            pair.reads_over += u64::from(asked.contains(&u64::from(entry.opcode)));
+            let asks = (WorkOp::Read as u64..=WorkOp::RpcWrite as u64).contains(&u64::from(entry.opcode));
+            pair.reads_over += u64::from(asks);
         }
         pair.waits = false;
         pair.has_failed |= moves && rng.below(60) == 0;
@@ -243,7 +256,13 @@ impl Peers {
             return None;
         };
         let most = (u64::from(entry.packets) - 1).min(queue.frontier - psn);
-        let skips = if rng.below(2) == 0 { 0 } else { rng.below(most + 1) };
+        let answers = u64::from(entry.answers);
+        let skips = match rng.below(2) {
+            // Of an RPC, from the middle of its answer on.
+            0 if answers > 1 => most.saturating_sub(rng.below(answers - 1)),
+            0 => 0,
+            _ => rng.below(most + 1),
+        };
         rig.rewind(Rewind {
             qpn: qpn.into(),
             index: entry.index,

@@ -2,10 +2,10 @@
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::region::rights;
-use stroma_abi::desc::{Statistics, Status};
+use stroma_abi::desc::{Cqe, Statistics, Status};
 use stroma_abi::wire::{NakCode, Opcode, Position, Syndrome, opcode};
 
-use super::{Outcome, Row, ahead, fetches, is_atomic, mtu};
+use super::{Outcome, Row, ahead, fetches, front, is_atomic, is_call, mtu};
 use crate::transport::records::{Alarm, Arrival, Errand, List, Occasion, Rewind, Sent, SentRow};
 
 /// RNR retries that never end.
@@ -21,6 +21,8 @@ pub(super) struct Course<'a> {
     /// The last that was done has its errand.
     is_told: bool,
     has_moved: bool,
+    /// An RPC that it answers still runs.
+    is_busy: bool,
     /// The message that was ended last, with its place and the packets that were answered before.
     ended: Option<(u64, u64)>,
 }
@@ -28,7 +30,17 @@ pub(super) struct Course<'a> {
 impl<'a> Course<'a> {
     pub(super) fn new(row: &'a mut Row, arrival: &'a Arrival, sent: &'a SentRow, ring: &'a [Sent]) -> Self {
         let outcome = Outcome::default();
-        Self { row, arrival, sent, ring, outcome, is_told: false, has_moved: false, ended: None }
+        Self {
+            row,
+            arrival,
+            sent,
+            ring,
+            outcome,
+            is_told: false,
+            has_moved: false,
+            is_busy: false,
+            ended: None,
+        }
     }
 
     fn is_alive(&self) -> bool {
@@ -43,7 +55,7 @@ impl<'a> Course<'a> {
     pub(super) fn answer(mut self) -> Outcome {
         let before = *self.row;
         self.hear();
-        let is_vain = *self.row == before && self.outcome.rewind.is_none();
+        let is_vain = *self.row == before && self.outcome.rewind.is_none() && !self.is_busy;
         // A frame that has departed comes like an answer, but nobody sent one.
         let is_answer = !self.arrival.raw;
         let mut outcome = self.finish();
@@ -69,19 +81,37 @@ impl<'a> Course<'a> {
             opcode::RC_ATOMIC_ACKNOWLEDGE
             | opcode::RC_READ_RESPONSE_FIRST
             | opcode::RC_READ_RESPONSE_LAST
-            | opcode::RC_READ_RESPONSE_ONLY => is_positive,
-            opcode::RC_READ_RESPONSE_MIDDLE => true,
+            | opcode::RC_READ_RESPONSE_ONLY
+            | opcode::RPC_RESPONSE_END
+            | opcode::RPC_BUSY => is_positive,
+            opcode::RC_READ_RESPONSE_MIDDLE | opcode::RPC_RESPONSE => true,
             _ => false,
         };
         if !answers {
             return;
         }
         let is_plain = *op == opcode::RC_ACKNOWLEDGE;
-        if !self.retire(distance + u64::from(is_plain && is_positive)) {
+        let beyond = self.retire(distance + u64::from(is_plain && is_positive));
+        let entry = *self.row.entry(self.ring);
+        // PSNs of an RPC's answer from the first that has not come on, and those before.
+        let is_in_range = is_call(&entry) && self.row.progress >= front(&entry);
+        let is_in_range = is_in_range && self.row.progress + beyond < u64::from(entry.packets);
+        let is_begun = is_call(&entry) && self.row.progress > front(&entry);
+        if *op == opcode::RPC_BUSY && is_in_range {
+            return self.wait();
+        }
+        if beyond > 0 || (is_plain && !is_positive && is_begun) {
             self.outcome.counted = Some(Statistics::IMPLIED_NAK_SEQ_ERR);
+            // The answer is complete, whatever was asked for before.
+            let is_complete = *op == opcode::RPC_RESPONSE_END && is_in_range;
+            if is_complete && !self.row.resting && self.arrival.retry != self.row.used {
+                self.row.recovering = false;
+            }
             return self.again();
         }
         match syndrome {
+            _ if *op == opcode::RPC_BUSY => self.fail(Status::BadResponse),
+            _ if is_call(&entry) && !is_plain => self.take_result(op),
             _ if !is_plain => self.take(op),
             Syndrome::RnrNak { timer } => {
                 self.outcome.counted = Some(Statistics::RNR_NAK_RETRY_ERR);
@@ -96,23 +126,84 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The next `count` PSNs are answered; no, if a READ or atomic among them misses its data.
-    fn retire(&mut self, mut count: u64) -> bool {
+    /// The next `count` PSNs are answered, but for as many: a READ, atomic or RPC before them misses its data.
+    fn retire(&mut self, mut count: u64) -> u64 {
         while count > 0 {
+            let entry = *self.row.entry(self.ring);
+            if self.row.progress < front(&entry) {
+                let step = count.min(front(&entry) - self.row.progress);
+                self.progress();
+                self.row.progress += step;
+                self.is_told = false;
+                count -= step;
+                continue;
+            }
             if self.fetches() {
-                return false;
+                return count;
             }
             let left = u64::from(self.row.entry(self.ring).packets) - self.row.progress;
             self.progress();
             if count < left {
                 self.row.progress += count;
                 self.is_told = false;
-                return true;
+                return 0;
             }
             count -= left;
             self.end(Status::Success as u64, 0.into(), false);
         }
-        true
+        0
+    }
+
+    /// The RPC that is first still runs: the peer is there.
+    fn wait(&mut self) {
+        (self.row.used, self.row.recovering) = (0, false);
+        (self.has_moved, self.is_busy, self.is_told) = (true, true, false);
+    }
+
+    /// The next packet of an RPC's answer.
+    fn take_result(&mut self, op: &Opcode) {
+        let (entry, mtu) = (*self.row.entry(self.ring), mtu(self.arrival.path_mtu));
+        let here = u64::from(self.arrival.payload_len);
+        let Some(index) = self.row.progress.checked_sub(front(&entry)) else {
+            return self.fail(Status::BadResponse);
+        };
+        let offset = index * mtu;
+        let (status, length) = (u64::from(self.arrival.a1) >> 32, u64::from(self.arrival.a1) & 0xffff_ffff);
+        let is_right = match *op {
+            opcode::RPC_RESPONSE => here == mtu && self.row.progress + 1 < u64::from(entry.packets),
+            opcode::RPC_RESPONSE_END => {
+                here <= mtu && length == offset + here && length <= u64::from(entry.length)
+            }
+            _ => false,
+        };
+        if !is_right {
+            return self.fail(Status::BadResponse);
+        }
+        self.progress();
+        let is_end = *op == opcode::RPC_RESPONSE_END;
+        if is_end {
+            self.end(Status::Success as u64, 0.into(), false);
+        } else {
+            self.row.progress += 1;
+            let errand = self.errand();
+            self.tell(&errand);
+        }
+        let errand = self.outcome.errands.last_mut().expect("told above");
+        if here > 0 {
+            errand.places = true;
+            errand.need = u64::from(rights::LOCAL_WRITE).into();
+            errand.span = here.into();
+            errand.va = u64::from(entry.address).wrapping_add(offset).into();
+            errand.key = entry.key;
+            (errand.index, errand.opcode, errand.length) = (entry.index, entry.opcode, entry.length);
+        }
+        if is_end {
+            errand.detail = status.into();
+            errand.flags = (1_u64 << Cqe::RPC.bit).into();
+            if errand.places || errand.completes {
+                errand.length = length.into();
+            }
+        }
     }
 
     fn progress(&mut self) {

@@ -71,6 +71,42 @@ impl Rig {
         Arrival { op: u64::from(opcode::RC_ATOMIC_ACKNOWLEDGE.code).into(), a1: value.into(), ..ack }
     }
 
+    /// A packet of an RPC's answer, its last with status and bytes of the whole.
+    pub(in crate::transport::complete) fn result(
+        &self,
+        qpn: usize,
+        psn: u64,
+        payload: u64,
+        end: Option<(u32, u32)>,
+    ) -> Arrival {
+        let Some((status, length)) = end else {
+            let middle = self.data(qpn, psn, opcode::RC_READ_RESPONSE_MIDDLE, payload);
+            return Arrival { op: u64::from(opcode::RPC_RESPONSE.code).into(), ..middle };
+        };
+        let a1 = u64::from(status) << 32 | u64::from(length);
+        Arrival { a1: a1.into(), ..self.data(qpn, psn, opcode::RPC_RESPONSE_END, payload) }
+    }
+
+    /// The peer says that the RPC at this PSN still runs.
+    pub(in crate::transport::complete) fn busy(&self, qpn: usize, psn: u64) -> Arrival {
+        let ack = self.acknowledge(qpn, psn, Syndrome::Ack { credits: 31 });
+        Arrival { op: u64::from(opcode::RPC_BUSY.code).into(), ..ack }
+    }
+
+    /// An RPC whose request has so many packets, and whose answer so many bytes at most.
+    pub(in crate::transport::complete) fn call(
+        &self,
+        qpn: usize,
+        packets: u64,
+        longest: u64,
+        psn: u64,
+    ) -> Sent {
+        let op = if packets == 1 { WorkOp::Rpc } else { WorkOp::RpcWrite };
+        let message = self.message(qpn, op, longest, psn);
+        let answers = u64::from(message.packets);
+        Sent { packets: (answers + packets - 1).into(), answers: answers.into(), ..message }
+    }
+
     /// A message of this length for the end of the queue, after all that was sent.
     pub(in crate::transport::complete) fn message(
         &self,

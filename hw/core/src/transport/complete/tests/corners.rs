@@ -1,5 +1,6 @@
 mod answers;
 mod atomics;
+mod calls;
 mod nudges;
 mod reads;
 mod rests;

@@ -3,17 +3,20 @@
 use std::collections::HashSet;
 
 use stroma_abi::desc::Status;
-use stroma_abi::desc::WorkOp::{self, CmpSwap, FetchAdd, Read, Send, SendImm, SendInv, Write, WriteImm};
+use stroma_abi::desc::WorkOp::{
+    self, CmpSwap, FetchAdd, Read, Rpc, RpcWrite, Send, SendImm, SendInv, Write, WriteImm,
+};
 use stroma_abi::wire::{NakCode, Opcode, Syndrome, opcode};
 use stroma_verilate::SplitMix64;
 
 use crate::testing::{noise, stalls_of};
-use crate::transport::complete::model::{ahead, fetches, is_atomic};
+use crate::transport::complete::model::{ahead, fetches, front, is_atomic, is_call};
 use crate::transport::complete::rig::{PAIRS, RING, Rig, Settings};
 use crate::transport::records::{Arrival, Occasion, Sent, SentRow};
 
-/// What is posted, READs twice as often as anything else.
-const OPS: [WorkOp; 9] = [Write, WriteImm, Send, SendImm, SendInv, Read, Read, CmpSwap, FetchAdd];
+/// What is posted, READs and streams to kernels twice as often as anything else.
+const OPS: [WorkOp; 12] =
+    [Write, WriteImm, Send, SendImm, SendInv, Read, Read, CmpSwap, FetchAdd, Rpc, RpcWrite, RpcWrite];
 
 /// How often each thing happened.
 #[derive(Debug, Default)]
@@ -33,6 +36,10 @@ struct Seen {
     /// Arrivals that began two cycles after the one before them.
     close: usize,
     bursts: usize,
+    /// RPCs that ended, those with answers of several packets, and how often peers were busy with one.
+    called: usize,
+    several: usize,
+    busy: usize,
 }
 
 struct Traffic {
@@ -42,12 +49,13 @@ struct Traffic {
     next: Vec<u64>,
     resets: usize,
     bursts: usize,
+    busy: usize,
 }
 
 impl Traffic {
     fn new(rig: Rig, seed: u64) -> Self {
         let mut traffic =
-            Self { rig, rng: SplitMix64::new(seed), next: vec![0; PAIRS], resets: 0, bursts: 0 };
+            Self { rig, rng: SplitMix64::new(seed), next: vec![0; PAIRS], resets: 0, bursts: 0, busy: 0 };
         for qpn in 0..PAIRS {
             traffic.begin(qpn);
         }
@@ -93,7 +101,14 @@ impl Traffic {
             _ => self.rng.below(5 * unit),
         };
         let length = if matches!(op, CmpSwap | FetchAdd) { 8 } else { length.min(1 << 31) };
-        let message = self.rig.message(qpn, op, length, psn);
+        let message = match op {
+            Rpc | RpcWrite => {
+                let packets = if op == Rpc { 1 } else { 1 + self.rng.below(4) };
+                let message = self.rig.call(qpn, packets, length.min(1 << 16), psn);
+                Sent { opcode: (op as u64).into(), ..message }
+            }
+            _ => self.rig.message(qpn, op, length, psn),
+        };
         let message = Sent {
             signaled: self.rng.below(3) > 0,
             address: noise(&mut self.rng),
@@ -103,8 +118,9 @@ impl Traffic {
             ..message
         };
         let packets = u64::from(message.packets);
-        let sent =
-            if fetches(&message) || self.rng.below(3) > 0 { packets } else { self.rng.below(packets + 1) };
+        let most = if is_call(&message) { front(&message) } else { packets };
+        let is_whole = (fetches(&message) && !is_call(&message)) || self.rng.below(3) > 0;
+        let sent = if is_whole { packets } else { self.rng.below(most + 1) };
         self.next[qpn] = (psn + packets) & 0xff_ffff;
         self.rig.admit(qpn, message, sent);
     }
@@ -144,8 +160,13 @@ impl Traffic {
             return None;
         }
         let (entry, psn) = (*row.entry(ring), row.unanswered(ring));
+        if is_call(&entry) && self.rng.below(40) > 0 {
+            return Some(self.result(qpn, &entry, row.progress));
+        }
         let is_last = row.progress + 1 == u64::from(entry.packets);
-        let length = if is_last { u64::from(entry.length) - row.progress * unit } else { unit };
+        // What is brought to an RPC here is none of its answer, and wrong whatever it has.
+        let left = u64::from(entry.length).saturating_sub(row.progress * unit);
+        let length = if is_last { left } else { unit };
         let begins = row.progress == 0 || row.recovering && self.rng.below(2) == 0;
         let odd: [bool; 4] = std::array::from_fn(|_| self.rng.below(40) == 0);
         if is_atomic(&entry) != odd[0] {
@@ -154,6 +175,31 @@ impl Traffic {
         let length = if odd[1] { length ^ 1 } else { length };
         let data = self.rig.data(qpn, psn, op_of(begins != odd[2], is_last != odd[3]), length);
         Some(if self.rng.below(10) == 0 { Arrival { aeth: noise(&mut self.rng), ..data } } else { data })
+    }
+
+    /// What comes next of an RPC's answer, now and then something else of it.
+    fn result(&mut self, qpn: usize, entry: &Sent, progress: u64) -> Arrival {
+        let (unit, longest) = (self.rig.mtu(qpn), u64::from(entry.length));
+        let (answers, came) = (u64::from(entry.answers), progress.saturating_sub(front(entry)));
+        let skips = [0, 0, 0, 0, 0, 1, 1, 2][self.small(8)].min(answers - came - 1);
+        let index = came + skips;
+        let psn = u64::from(entry.psn) + front(entry) + index;
+        let is_last = index + 1 == answers;
+        if self.rng.below(4) == 0 {
+            self.busy += 1;
+            return self.rig.busy(qpn, psn.wrapping_sub(u64::from(self.rng.below(20) == 0)) & 0xff_ffff);
+        }
+        let odd: [bool; 3] = std::array::from_fn(|_| self.rng.below(40) == 0);
+        if (is_last || self.rng.below(3) == 0) != odd[0] {
+            let most = unit.min(longest.saturating_sub(index * unit));
+            let here = if self.rng.below(3) == 0 { most } else { self.rng.below(most + 1) };
+            let here = if odd[1] { here + 1 } else { here };
+            let length =
+                index * unit + here + [0, 0, 1, unit, 1 << 31][if odd[2] { self.small(5) } else { 0 }];
+            let end = (self.rng.next_u32(), u32::try_from(length).expect("in range"));
+            return self.rig.result(qpn, psn, here, Some(end));
+        }
+        self.rig.result(qpn, psn, if odd[1] { unit - 1 } else { unit }, None)
     }
 
     fn answer(&mut self, qpn: usize) -> Arrival {
@@ -271,6 +317,13 @@ impl Traffic {
             resets: self.resets,
             close: self.rig.taken.windows(2).filter(|pair| pair[1] == pair[0] + 2).count(),
             bursts: self.bursts,
+            called: count(|errand| errand.flags.any()),
+            several: count(|errand| {
+                errand.flags.any()
+                    && errand.places
+                    && u64::from(errand.payload_len) < u64::from(errand.length)
+            }),
+            busy: self.busy,
         }
     }
 }
@@ -300,6 +353,7 @@ fn agrees_with_the_model() {
         assert!(seen.values > 100 && seen.scattered > 100 && seen.rests > 60, "{seen:?}");
         assert!(seen.despaired > 5 && seen.woken > 2, "{seen:?}");
         assert!(seen.close > 1000 && seen.bursts > 300, "{seen:?}");
+        assert!(seen.called > 100 && seen.several > 10 && seen.busy > 100, "{seen:?}");
         rig = traffic.rig;
     }
 }

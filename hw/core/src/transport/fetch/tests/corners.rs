@@ -55,7 +55,8 @@ fn fail<const D: usize, const LOG: usize>() {
                 packet(&mut rng, false, &[GOOD, GOOD]),
                 packet(&mut rng, true, &pieces),
                 packet(&mut rng, false, &[GOOD]),
-                inline(&mut rng, 70),
+                inline(&mut rng, false, 70),
+                inline(&mut rng, true, 70),
                 packet(&mut rng, false, &pieces),
                 packet(&mut rng, true, &[GOOD]),
             ];
@@ -135,11 +136,16 @@ fn steps_without_bytes_may_stand_anywhere() {
         &[nothing, nothing],
         &[nothing, GOOD, nothing, whole, nothing],
     ] {
-        let packets = [packet(&mut rng, false, pieces), packet(&mut rng, true, pieces), inline(&mut rng, 0)];
+        let packets = [
+            packet(&mut rng, false, pieces),
+            packet(&mut rng, true, pieces),
+            inline(&mut rng, false, 0),
+            inline(&mut rng, true, 0),
+        ];
         rig.send(&packets);
         rig.finish();
     }
-    assert_eq!(rig.sent, 18);
+    assert_eq!(rig.sent, 24);
 }
 
 #[test]

@@ -43,34 +43,47 @@ fn the_ways_through_an_empty_block_take_the_cycles_that_are_promised() {
 }
 
 #[test]
-fn inline_data_are_taken_a_cycle_behind_their_step() {
+fn inline_data_of_either_side_are_taken_a_cycle_behind_their_step() {
     let mut rig = Rig::<512, WIDE>::new();
     let mut rng = SplitMix64::new(1);
-    for (bytes, packet, payload) in [(64, 2, 4), (1, 2, 4), (128, 3, 6), (480, 9, 12)] {
+    for is_response in [false, true] {
+        for (bytes, packet, payload) in [(64, 2, 4), (1, 2, 4), (128, 3, 6), (480, 9, 12)] {
+            rig.at = Moments::default();
+            let start = rig.bench.cycle() + 1;
+            rig.send(&[inline(&mut rng, is_response, bytes)]);
+            rig.finish();
+            assert_eq!((rig.at.packet[0] - start, rig.at.payload[0] - start), (packet, payload), "{bytes}");
+        }
+        // One behind the other, of one beat each.
+        rig.at = Moments::default();
+        let packets: Vec<_> = (0..50).map(|_| inline(&mut rng, is_response, 64)).collect();
+        rig.send(&packets);
+        rig.finish();
+        assert_eq!((rig.at.packet.len(), gaps(&rig.at.packet), gaps(&rig.at.payload)), (50, 0, 0));
+        // They come later than their step.
         rig.at = Moments::default();
         let start = rig.bench.cycle() + 1;
-        rig.send(&[inline(&mut rng, bytes)]);
+        let stream = rig.inline[usize::from(is_response)];
+        rig.bench[stream].pause(Pause::Always);
+        rig.send(&[inline(&mut rng, is_response, 64)]);
+        rig.run(1);
+        rig.send(&[good(&mut rng, true, 64)]);
+        rig.run(99);
+        assert_eq!((rig.at.command.len(), rig.at.packet.len()), (1, 0), "what is behind is read ahead");
+        rig.bench[stream].pause(Pause::None);
         rig.finish();
-        assert_eq!((rig.at.packet[0] - start, rig.at.payload[0] - start), (packet, payload), "{bytes}");
+        assert_eq!((rig.at.packet[0] - start, rig.at.payload[0] - start), (101, 103));
     }
-    // One behind the other, of one beat each.
-    rig.at = Moments::default();
-    let packets: Vec<_> = (0..50).map(|_| inline(&mut rng, 64)).collect();
+}
+
+#[test]
+fn a_packet_of_four_kibibytes_from_a_kernel_leaves_without_a_gap() {
+    let mut rig = Rig::<512, WIDE>::new();
+    let mut rng = SplitMix64::new(1);
+    let packets: Vec<_> = (0..20).map(|_| inline(&mut rng, true, 4096)).collect();
     rig.send(&packets);
     rig.finish();
-    assert_eq!((rig.at.packet.len(), gaps(&rig.at.packet), gaps(&rig.at.payload)), (50, 0, 0));
-    // They come later than their step.
-    rig.at = Moments::default();
-    let start = rig.bench.cycle() + 1;
-    rig.bench[rig.inline].pause(Pause::Always);
-    rig.send(&[inline(&mut rng, 64)]);
-    rig.run(1);
-    rig.send(&[good(&mut rng, true, 64)]);
-    rig.run(99);
-    assert_eq!((rig.at.command.len(), rig.at.packet.len()), (1, 0), "what is behind is read ahead");
-    rig.bench[rig.inline].pause(Pause::None);
-    rig.finish();
-    assert_eq!((rig.at.packet[0] - start, rig.at.payload[0] - start), (101, 103));
+    assert_eq!((rig.at.payload.len(), gaps(&rig.at.payload)), (20 * 64, 0));
 }
 
 fn long_packets<const D: usize, const LOG: usize>() {

@@ -213,9 +213,9 @@ fn every_op_code_goes_where_the_table_says() {
     let head = request(&rig);
     for code in 0..=u8::MAX {
         let outcome = outcome(&mut rig, &Head { op: u64::from(code).into(), ..head });
-        let is_request = matches!(code, 0x00..=0x0c | 0x13 | 0x14 | 0x16 | 0x17);
+        let is_request = matches!(code, 0x00..=0x0c | 0x13 | 0x14 | 0x16 | 0x17 | 0xd8..=0xdc);
         assert_eq!(outcome.request.is_some(), is_request, "{code:#x}");
-        assert_eq!(outcome.response.is_some(), matches!(code, 0x0d..=0x12), "{code:#x}");
+        assert_eq!(outcome.response.is_some(), matches!(code, 0x0d..=0x12 | 0xdd..=0xdf), "{code:#x}");
         assert_eq!(outcome.notified, code == 0x81, "{code:#x}");
     }
 }

@@ -5,13 +5,14 @@ use std::fmt::Debug;
 use rust_hdl::prelude::Bits;
 
 use super::{QPS, Rig, TICKETS};
+use crate::fabric::records::{Call, Passage};
 use crate::host::work::{Done, EventRecord, HostWrite, QpError};
 use crate::state::access::XlatRequest;
 use crate::stream::{Beat, beats};
 use crate::testing::{collect, push, read};
 use crate::transport::place::ask::QUESTIONS;
 use crate::transport::place::model::memory::translate;
-use crate::transport::place::model::{Tally, Write};
+use crate::transport::place::model::{Tally, Write, meaning};
 use crate::transport::records::{AckedRow, Atomic, Operation, Task};
 
 /// The next thing to come is the one expected, and all that goes before has gone.
@@ -25,6 +26,7 @@ impl<const D: usize> Rig<D> {
     /// One cycle. What comes later is looked at first: what it needs must have come in a cycle before.
     pub(in crate::transport::place) fn step(&mut self) {
         self.enter();
+        let passage = read::<Passage>(&self.bench, "call_passage");
         self.bench.step();
         assert!(
             self.port("answer$ready") && self.port("change$ready"),
@@ -56,7 +58,9 @@ impl<const D: usize> Rig<D> {
             self.seen.errors += 1;
         }
         self.operations(now);
+        self.calls(now);
         self.tasks(now);
+        self.feeds(now, passage);
         self.writes(now);
         self.translate(now);
         if self.port("acked_write") {
@@ -68,10 +72,11 @@ impl<const D: usize> Rig<D> {
         }
         if self.port("leaves") {
             let before = expect(&self.port("leaves_colour"), &self.expected.leaves, self.left, "arrival");
-            // Answers and operations may wait outside; all else is over.
-            let seen = Tally { tasks: before.tasks, operations: self.entered, ..self.seen };
+            // Answers, operations and calls may wait outside; all else is over.
+            let Tally { writes, feeds, tasks, calls, .. } = before;
+            let seen = Tally { tasks, calls, operations: self.entered, ..self.seen };
             assert!(
-                seen.writes >= before.writes && Tally { writes: before.writes, ..seen } == before,
+                seen.writes >= writes && seen.feeds >= feeds && Tally { writes, feeds, ..seen } == before,
                 "arrival {} leaves: {seen:?}, not {before:?}",
                 self.left
             );
@@ -110,6 +115,42 @@ impl<const D: usize> Rig<D> {
             assert!(self.seen.writes >= before.writes, "an operation comes before data");
             self.seen.operations += 1;
             self.operation_cycles.push(now);
+        }
+    }
+
+    /// A call is offered when its payload is taken, and its answer.
+    fn calls(&mut self, now: u64) {
+        for call in collect::<Call>(&mut self.bench, self.call) {
+            expect(&meaning(&call), &self.expected.calls, self.seen.calls, "call");
+            self.seen.calls += 1;
+            self.call_cycles.push(now);
+        }
+        if self.port("call$valid") {
+            let (_, before) = self.expected.calls[self.seen.calls];
+            let seen = self.seen;
+            let tasks = seen.tasks + self.bench[self.task].received().len();
+            assert!(tasks >= before.tasks, "a call is offered before its answer is taken");
+            assert!(seen.feeds >= before.feeds, "a call is offered before its payload is taken");
+            assert!(seen.writes >= before.writes, "a call is offered before data");
+        }
+    }
+
+    /// Kernels.
+    fn feeds(&mut self, now: u64, passage: Passage) {
+        for beat in collect::<Beat<D>>(&mut self.bench, self.call_data) {
+            if beat.sop {
+                self.passage = passage;
+            }
+            assert_eq!(passage, self.passage, "the passage is steady");
+            self.feed_cycles.push(now);
+            self.fed.push(beat);
+            if beat.eop {
+                let (wanted, bytes) = &self.expected.feeds[self.seen.feeds];
+                assert_eq!(passage, *wanted, "packet {} for a kernel", self.seen.feeds);
+                assert!(self.fed == beats::<D>(bytes), "packet {} for a kernel differs", self.seen.feeds);
+                self.fed.clear();
+                self.seen.feeds += 1;
+            }
         }
     }
 

@@ -322,8 +322,8 @@ fn sixteen_questions_run_ahead_and_no_more() {
 #[test]
 fn bytes_whose_command_was_taken_do_not_wait_for_anything_else() {
     let mut rig = Rig::<64>::new();
-    // Task, completion, error, kick, operation and event, one after the other, are never taken.
-    for (at, percent) in [(8, 5), (9, 5), (10, 5), (11, 5), (12, 5), (13, 5)] {
+    // Task, completion, error, kick, operation, event and call, one after the other, are never taken.
+    for (at, percent) in [(8, 5), (9, 5), (10, 5), (11, 5), (12, 5), (13, 5), (15, 5)] {
         let mut stall = [(); STREAMS].map(|()| Pause::None);
         stall[at] = Pause::Always;
         rig.pause(stall);

@@ -4,6 +4,7 @@ use stroma_abi::desc::Status;
 use stroma_abi::desc::region::rights;
 use stroma_verilate::SplitMix64;
 
+use crate::fabric::records::{Calling, NO_KERNEL};
 use crate::testing::noise;
 use crate::transport::place::model::Visit;
 use crate::transport::place::model::memory::{LISTLESS, PAGE, REFUSED};
@@ -19,6 +20,7 @@ pub(super) fn blank(rng: &mut SplitMix64) -> Errand {
         has_value: false,
         list: (List::None as u64).into(),
         atomic: (Atomic::None as u64).into(),
+        call: (Calling::None as u64).into(),
         key: 0x1234.into(),
         span: 0.into(),
         answer: (Answer::None as u64).into(),
@@ -68,6 +70,35 @@ pub(super) fn atomic(rng: &mut SplitMix64, kind: Atomic, va: u64) -> Errand {
         span: if kind == Atomic::Replay { 0.into() } else { 8.into() },
         ..blank(rng)
     }
+}
+
+/// An errand of a packet of an RPC with `len` bytes, for this kernel.
+pub(super) fn call(rng: &mut SplitMix64, calling: Calling, kernel: u8, len: u64) -> (Errand, Vec<u8>) {
+    let ends = calling != Calling::Again && rng.below(2) == 1;
+    let answer = if ends { Answer::Result as u64 } else { 0 };
+    let errand = Errand {
+        payload_len: len.into(),
+        call: (calling as u64).into(),
+        call_ends: ends,
+        kernel: u64::from(kernel).into(),
+        answer: answer.into(),
+        fresh: ends,
+        status: 0.into(),
+        ..blank(rng)
+    };
+    (errand, bytes(rng, len))
+}
+
+/// Of any kind, half of them without payload.
+fn any_call(rng: &mut SplitMix64, len: u64) -> (Errand, Vec<u8>) {
+    let all = [Calling::Begins, Calling::GoesOn, Calling::Again];
+    let calling = all[usize::try_from(rng.below(3)).expect("small")];
+    let kernel = [0, 1, 14, NO_KERNEL][usize::try_from(rng.below(4)).expect("small")];
+    let len = len * rng.below(2);
+    let (errand, bytes) = call(rng, calling, kernel, len);
+    let acknowledges = calling != Calling::Again && !errand.call_ends && rng.below(2) == 1;
+    let answer = if acknowledges { (Answer::Acknowledge as u64).into() } else { errand.answer };
+    (Errand { answer, ..errand }, bytes)
 }
 
 /// Often a page's end is near; now and then the last address.
@@ -208,7 +239,12 @@ pub(super) fn visits(seed: u64, count: usize, risk: u64, qps: u64) -> Vec<Visit>
     let mut rng = SplitMix64::new(seed);
     let mut next = || {
         let qpn = rng.below(qps);
-        match rng.below(12) {
+        match rng.below(13) {
+            12 => {
+                let len = length(&mut rng);
+                let (errand, data) = any_call(&mut rng, len);
+                Visit::Request(vec![(Errand { qpn: qpn.into(), ..errand }, data)])
+            }
             0 => {
                 let len = length(&mut rng);
                 Visit::Drop(bytes(&mut rng, len), rng.below(2) == 1)

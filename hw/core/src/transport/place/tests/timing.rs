@@ -2,7 +2,8 @@
 
 use stroma_verilate::SplitMix64;
 
-use super::errands::{atomic, blank, bytes, place, value};
+use super::errands::{atomic, blank, bytes, call, place, value};
+use crate::fabric::records::Calling;
 use crate::transport::place::model::Visit;
 use crate::transport::place::rig::Rig;
 use crate::transport::records::{Answer, Atomic, Errand};
@@ -46,6 +47,20 @@ fn latencies<const D: usize>() {
     let start = sent(&mut rig, Visit::Request(vec![(again, vec![])]));
     rig.finish();
     assert_eq!(rig.operation_cycles, [start + 7]);
+    let rpc = |len: u64, ends: bool| {
+        let (errand, bytes) = call(&mut SplitMix64::new(5), Calling::Begins, 3, len);
+        let answer = if ends { Answer::Result as u64 } else { 0 };
+        Visit::Request(vec![(Errand { call_ends: ends, answer: answer.into(), ..errand }, bytes)])
+    };
+    let start = sent(&mut rig, rpc(0, false));
+    rig.finish();
+    assert_eq!(rig.call_cycles, [start + 7]);
+    let start = sent(&mut rig, rpc(0, true));
+    rig.finish();
+    assert_eq!((&rig.task_cycles[..], &rig.call_cycles[..]), (&[start + 7][..], &[start + 8][..]));
+    let start = sent(&mut rig, rpc(8, false));
+    rig.finish();
+    assert_eq!((&rig.feed_cycles[..], &rig.call_cycles[..]), (&[start + 5][..], &[start + 8][..]));
     let last = Errand { completes: true, last_receive: true, ..blank(&mut SplitMix64::new(5)) };
     let start = sent(&mut rig, Visit::Request(vec![(last, vec![])]));
     rig.finish();
@@ -84,6 +99,20 @@ fn small_errands_follow_each_other_closely() {
     assert_eq!(pace(&many(Visit::Request(vec![(read, vec![])]))[0]), 2, "a READ");
     let fresh = atomic(&mut rng, Atomic::Add, EVEN);
     assert_eq!(pace(&many(Visit::Request(vec![(fresh, vec![])]))[3]), 1, "an atomic");
+    let (data, payload) = call(&mut rng, Calling::GoesOn, 3, 64);
+    let goes_on = Errand { call_ends: false, answer: 0.into(), ..data };
+    many(Visit::Request(vec![(goes_on, payload.clone())]));
+    assert_eq!((pace(&rig.feed_cycles), pace(&rig.call_cycles)), (1, 1), "a packet of a stream");
+    let ends = Errand { call_ends: true, answer: (Answer::Result as u64).into(), ..data };
+    rig.send(&vec![Visit::Request(vec![(ends, payload)]); 100]);
+    rig.finish();
+    assert_eq!((pace(&rig.task_cycles), pace(&rig.call_cycles)), (2, 2), "an RPC");
+    let mut many = |visit: Visit| {
+        rig.send(&vec![visit; 100]);
+        rig.finish();
+        let many = [&rig.task_cycles, &rig.done_cycles, &rig.kick_cycles, &rig.operation_cycles];
+        many.map(Clone::clone)
+    };
     let word = Errand { completes: true, retires: true, ..value(&mut rng, EVEN) };
     assert_eq!(pace(&many(Visit::Response(vec![(word, vec![])]))[1]), 1, "a value");
     let over = Errand { completes: true, retires: true, ..blank(&mut rng) };
@@ -97,6 +126,10 @@ fn stream<const D: usize>() {
     rig.finish();
     let beats = 4096 * 8 / D as u64;
     assert_eq!(rig.data_cycles[rig.data_cycles.len() - 1] - rig.data_cycles[0] + 1, 12 * beats);
+    let (data, bytes) = call(&mut SplitMix64::new(8), Calling::GoesOn, 3, 4096);
+    rig.send(&vec![Visit::Request(vec![(data, bytes)]); 12]);
+    rig.finish();
+    assert_eq!(rig.feed_cycles[rig.feed_cycles.len() - 1] - rig.feed_cycles[0] + 1, 12 * beats);
     // Each is cut within a beat: its first half takes one more beat, and so does the second.
     rig.send(&vec![acknowledged(EVEN + 99, 4096); 12]);
     rig.finish();

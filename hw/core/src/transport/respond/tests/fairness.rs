@@ -80,7 +80,7 @@ fn eight_queue_pairs_agree_with_the_model_whatever_the_steps_do() {
         for often in [5, 100] {
             rig.reset(seed);
             rig.bench[rig.step].pause(pressure.clone());
-            live(&mut rig, 4000, often);
+            live(&mut rig, 4000, often, 30);
             assert!(rig.steps.len() > 40, "{pressure:?}: {} steps", rig.steps.len());
         }
     }

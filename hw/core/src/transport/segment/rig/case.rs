@@ -15,6 +15,7 @@ const PACKETS_MAX: u64 = 20;
 /// What carries data.
 pub(in crate::transport::segment) const CARRYING: [WorkOp; 5] =
     [WorkOp::Send, WorkOp::SendImm, WorkOp::SendInv, WorkOp::Write, WorkOp::WriteImm];
+const CALLS: [WorkOp; 2] = [WorkOp::Rpc, WorkOp::RpcWrite];
 pub(in crate::transport::segment) const ATOMICS: [WorkOp; 2] = [WorkOp::CmpSwap, WorkOp::FetchAdd];
 
 /// A message and its WQE.
@@ -68,6 +69,30 @@ impl Case {
         Self { message: Message { inline: true, ..case.message }, ..case }
     }
 
+    /// An RPC with so many bytes of parameters; without any it may also ask for the rest of an answer.
+    pub(in crate::transport::segment) fn rpc(rng: &mut SplitMix64, path_mtu: u64, length: usize) -> Self {
+        let case = Self::inline(rng, path_mtu, Sge::LEN + length).of(WorkOp::Rpc);
+        let message = Message { inline: length > 0, length: (length as u64).into(), ..case.message };
+        Self { message: Message { packets: 1_u64.into(), ..message }, ..case }
+    }
+
+    /// An RPC with a stream of entries with these lengths.
+    pub(in crate::transport::segment) fn stream(
+        rng: &mut SplitMix64,
+        path_mtu: u64,
+        lengths: &[u64],
+    ) -> Self {
+        let mut entries = vec![0];
+        entries.extend(lengths);
+        let mut case = Self::write(rng, path_mtu, &entries).of(WorkOp::RpcWrite);
+        // The first is the result's, and none of what is sent.
+        for byte in &mut case.wqe[BODY_AT..][..Sge::LEN] {
+            *byte = rng.next_u32().to_le_bytes()[0];
+        }
+        case.message.sge_count = (lengths.len() as u64).into();
+        case
+    }
+
     /// A READ of so many bytes, whose WQE has so many units.
     pub(in crate::transport::segment) fn read(
         rng: &mut SplitMix64,
@@ -98,7 +123,7 @@ impl Case {
 
     /// Does it carry data?
     pub(in crate::transport::segment) fn carries(&self) -> bool {
-        CARRYING.contains(&self.operation())
+        CARRYING.contains(&self.operation()) || CALLS.contains(&self.operation())
     }
 
     /// Packets of the whole message.
@@ -175,7 +200,7 @@ pub(in crate::transport::segment) fn random(rng: &mut SplitMix64) -> Case {
     let path_mtu = 1 + rng.below(5);
     let mtu = 128 << path_mtu;
     let carrying = CARRYING[usize::try_from(rng.below(5)).expect("small")];
-    let case = match rng.below(9) {
+    let case = match rng.below(11) {
         0 => {
             let length = random_length(rng, mtu);
             let units = 1 + usize::try_from(rng.below(UNITS_MAX as u64)).expect("small");
@@ -192,6 +217,20 @@ pub(in crate::transport::segment) fn random(rng: &mut SplitMix64) -> Case {
             let op = ATOMICS[usize::from(rng.below(2) == 1)];
             let units = 1 + usize::try_from(rng.below(UNITS_MAX as u64)).expect("small");
             Case::atomic(rng, op, units)
+        }
+        4 => {
+            let length = 4 * usize::try_from(rng.below(17)).expect("small");
+            Case::rpc(rng, path_mtu, length)
+        }
+        5 => {
+            let length = random_length(rng, mtu);
+            let mut split = random_split(rng, length, mtu);
+            // The entry of the result needs a place, too.
+            while split.len() >= SGE_MAX {
+                let last = split.pop().expect("there are some");
+                *split.last_mut().expect("there are more") += last;
+            }
+            Case::stream(rng, path_mtu, &split)
         }
         _ => {
             let length = random_length(rng, mtu);

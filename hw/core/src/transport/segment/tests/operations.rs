@@ -112,3 +112,69 @@ fn an_atomic_is_one_packet_with_its_operands() {
     // Their units are gone: the next message finds its own.
     rig.check(&super::cases(7, 10));
 }
+
+#[test]
+fn the_parameters_of_an_rpc_stand_behind_the_entry_of_its_result() {
+    fn of_width<const D: usize>() {
+        let mut rig = Rig::<D>::new();
+        let mut rng = SplitMix64::new(8);
+        for path_mtu in [1, 5] {
+            for words in 0..=16 {
+                let case = Case::rpc(&mut rng, path_mtu, 4 * words);
+                let length = 4 * words as u64;
+                let steps = gives(&mut rig, &case, &[(0xd8, 0, length, 0, true)]);
+                assert!(steps[0].ackreq && steps[0].frees && steps[0].inline == (words > 0));
+                assert_eq!((steps[0].va, steps[0].rkey), (case.message.remote, case.message.key));
+                assert_eq!((u64::from(steps[0].len), steps[0].solicited), (length, false));
+                let sent = case.outcome().inline;
+                assert_eq!(sent.concat(), case.wqe[48..][..4 * words]);
+                // As many units as there may be change nothing, nor does what comes before and behind.
+                let padded = case.clone().padded(&mut rng, 8);
+                let inline = Case::inline(&mut rng, 1, 33 * words % 481);
+                rig.check(&[inline.clone(), case, padded, inline]);
+            }
+        }
+    }
+    of_width::<64>();
+    of_width::<512>();
+}
+
+#[test]
+fn the_stream_of_an_rpc_is_cut_like_a_write() {
+    let mut rig = Rig::<512>::new();
+    let mut rng = SplitMix64::new(9);
+    let long = Case::stream(&mut rng, 1, &[600]);
+    let expected = [(0xd9, 0, 256, 256, true), (0xda, 1, 256, 256, true), (0xdb, 2, 88, 88, true)];
+    let steps = gives(&mut rig, &long, &expected);
+    let said = |step: &crate::transport::records::TxStep| (step.va, step.rkey, u64::from(step.len));
+    assert_eq!(said(&steps[0]), (long.message.remote, long.message.key, 600), "target, key and bytes of all");
+    assert!(steps[1..].iter().all(|step| !step.va.any() && !step.rkey.any() && !step.len.any()));
+    let asks: Vec<bool> = steps.iter().map(|step| step.ackreq).collect();
+    assert_eq!(asks, [false, false, true]);
+    gives(&mut rig, &long.visit(1, 1), &[(0xda, 0, 256, 256, true)]);
+    gives(&mut rig, &long.visit(2, 1), &[(0xdb, 0, 88, 88, true)]);
+    gives(&mut rig, &Case::stream(&mut rng, 1, &[256]), &[(0xdc, 0, 256, 256, true)]);
+    gives(&mut rig, &Case::stream(&mut rng, 1, &[]), &[(0xdc, 0, 0, 0, true)]);
+    gives(&mut rig, &Case::stream(&mut rng, 1, &[0; 3]), &[(0xdc, 0, 0, 0, true)]);
+    // Entries in the first unit and behind.
+    for count in 1..=15 {
+        let case = Case::stream(&mut rng, 3, &vec![100; count]);
+        rig.check(&[case.clone(), Case::write(&mut rng, 1, &[10]), case]);
+    }
+}
+
+#[test]
+fn the_answer_of_an_rpc_is_asked_for_again_without_payload() {
+    let mut rig = Rig::<512>::new();
+    let mut rng = SplitMix64::new(10);
+    for units in [1, 2, 8] {
+        let case = Case::rpc(&mut rng, 1, 0).padded(&mut rng, units);
+        let steps = gives(&mut rig, &case, &[(0xd8, 0, 0, 0, true)]);
+        assert!(!steps[0].inline && !steps[0].len.any() && steps[0].ackreq);
+        // Whatever the entries of its WQE are.
+        let mut stream = Case::stream(&mut rng, 1, &[600, 100]).of(WorkOp::Rpc);
+        (stream.message.length, stream.message.packets) = (0_u64.into(), 1_u64.into());
+        gives(&mut rig, &stream, &[(0xd8, 0, 0, 0, true)]);
+        rig.check(&[stream, case, Case::write(&mut rng, 1, &[600])]);
+    }
+}

@@ -6,8 +6,8 @@ use stroma_abi::wire::opcode;
 
 use super::connection::acknowledge;
 use super::{
-    Connection, Family, Message, Parting, begins, ends, ends_key, family, has_immediate, number, opcode_of,
-    packets, short,
+    Connection, Family, Message, Opened, Parting, Reservation, View, begins, ends, ends_key, family,
+    has_immediate, number, opcode_of, packets, short,
 };
 use crate::transport::records::{Answer, Arrival, Atomic, Errand, List};
 use crate::transport::sequence::reply::POSITIVE;
@@ -37,16 +37,24 @@ pub(super) fn complete(
 }
 
 impl Connection {
-    /// A request that keeps the rules, with the receive it takes.
-    pub(super) fn carry_out(&mut self, arrival: &Arrival, receive: Option<u16>, errand: &mut Errand) {
+    /// A request that keeps the rules, with the receive it takes; what is reserved for it.
+    pub(super) fn carry_out(
+        &mut self,
+        arrival: &Arrival,
+        view: &View,
+        receive: Option<u16>,
+        errand: &mut Errand,
+    ) -> Option<Reservation> {
         let op = opcode_of(arrival);
         let psn = self.expected;
         (errand.va, errand.key) = (arrival.va, arrival.rkey);
         errand.counts = ends(&op) && !ends_key(&op);
+        let mut reserves = None;
         match family(&op) {
+            Family::Call => reserves = self.call(arrival, view, errand),
             Family::Read => {
                 self.expected = psn.add(packets(arrival));
-                self.resources = (self.resources + 1) % 32;
+                self.open(Opened::Other);
                 errand.answer = (Answer::Data as u64).into();
                 errand.need = u64::from(rights::REMOTE_READ).into();
                 (errand.span, errand.fresh) = (arrival.len, true);
@@ -54,11 +62,11 @@ impl Connection {
             Family::Atomic => {
                 let kind = if op == opcode::RC_FETCH_ADD { Atomic::Add } else { Atomic::Swap };
                 errand.atomic = (kind as u64).into();
-                errand.atomic_slot = u64::from(self.atomics % 16).into();
+                errand.place = u64::from(self.atomics % 16).into();
                 errand.need = u64::from(rights::REMOTE_ATOMIC).into();
                 (errand.span, errand.value, errand.compare) = (8_u64.into(), arrival.a1, arrival.a2);
                 self.expected = psn.next();
-                self.resources = (self.resources + 1) % 32;
+                self.open(Opened::Other);
                 self.atomics = (self.atomics + 1) % 32;
             }
             _ => {
@@ -72,6 +80,7 @@ impl Connection {
         if errand.counts {
             self.msn = self.msn.next();
         }
+        reserves
     }
 
     /// A packet of a SEND or a WRITE.
@@ -106,6 +115,7 @@ impl Connection {
                 }
                 Message::Send { receive, received: total }
             }
+            Message::Call(_) => unreachable!("an RPC goes to a kernel"),
             Message::Write { va, key, left, received } => {
                 errand.need = u64::from(rights::REMOTE_WRITE).into();
                 (errand.va, errand.key) = (va.into(), u64::from(key).into());

@@ -1,10 +1,13 @@
 //! One queue pair's requests.
 
+use std::collections::VecDeque;
+
 use stroma_abi::Psn;
 use stroma_abi::desc::region::rights;
 use stroma_abi::desc::{Statistics, Status, WorkOp};
 use stroma_abi::wire::{NakCode, Syndrome};
 
+use super::call::{Invocation, may_begin};
 use super::carry_out::complete;
 use super::{
     Family, Outcome, View, begins, ends, ends_key, family, has, has_immediate, mtu, number, opcode_of,
@@ -36,6 +39,19 @@ pub enum Message {
         /// Bytes that have come.
         received: u32,
     },
+    /// An RPC.
+    Call(Invocation),
+}
+
+/// What has to be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// A READ or an atomic.
+    Other,
+    /// An RPC of which the last packet has not come.
+    Stream,
+    /// An RPC of which all has come.
+    Call,
 }
 
 /// A SEND that waits for the end of a key.
@@ -64,8 +80,12 @@ pub struct Connection {
     pub message: Option<Message>,
     /// The SEND that waits for a key.
     pub parting: Option<Parting>,
-    /// READs and atomics carried out, modulo 32.
+    /// READs, atomics and RPCs carried out, or begun, modulo 32.
     pub resources: u8,
+    /// Those that are not answered, oldest first, as far as is known.
+    pub opened: VecDeque<Opened>,
+    /// RPCs begun, modulo 16.
+    pub calls: u8,
     /// Atomics among them, modulo 32.
     pub atomics: u8,
     /// A request was refused, or receives were recalled.
@@ -94,6 +114,8 @@ impl Connection {
             message: None,
             parting: None,
             resources: 0,
+            opened: VecDeque::new(),
+            calls: 0,
             atomics: 0,
             failed: false,
             gap_told: false,
@@ -101,7 +123,15 @@ impl Connection {
         }
     }
 
+    /// One more has to be answered.
+    pub(super) fn open(&mut self, what: Opened) {
+        self.resources = (self.resources + 1) % 32;
+        self.opened.push_back(what);
+    }
+
     pub(super) fn arrive(&mut self, arrival: &Arrival, view: &View) -> Outcome {
+        let open = usize::from(self.resources.wrapping_sub(view.answered) % 32);
+        self.opened.drain(..self.opened.len() - open);
         // It throws the payload away, until something better is known.
         let errand = Errand {
             ends: true,
@@ -155,7 +185,7 @@ impl Connection {
         outcome.raw_lost = receive.is_none();
         self.gap_told = false;
         if receive.is_some() {
-            self.carry_out(arrival, receive, &mut outcome.errand);
+            self.carry_out(arrival, view, receive, &mut outcome.errand);
             outcome.counted = Some(Statistics::RX_SEND_REQUESTS);
         }
     }
@@ -207,14 +237,19 @@ impl Connection {
     fn judge(&mut self, arrival: &Arrival, view: &View, outcome: &mut Outcome) {
         let op = opcode_of(arrival);
         let kind = family(&op);
-        let open = u64::from(self.resources.wrapping_sub(view.answered) % 32);
-        let is_spent = matches!(kind, Family::Read | Family::Atomic) && open >= number(arrival.reads_in);
+        let open = self.opened.len() as u64;
+        let takes_resource =
+            matches!(kind, Family::Read | Family::Atomic) || (kind == Family::Call && begins(&op));
+        let is_spent = takes_resource && open >= number(arrival.reads_in);
         let needs_receive =
             (kind == Family::Send && begins(&op)) || (kind == Family::Write && has_immediate(&op));
         let next = next_receive(view);
         self.gap_told = false;
         let is_wrong = !self.keeps_rules(arrival) || is_spent;
+        outcome.waits_for_call = is_wrong && self.opened.contains(&Opened::Call);
+        let no_room = kind == Family::Call && !is_wrong && self.lacks_room(arrival, view);
         if (self.atomics != view.finished && (is_wrong || kind != Family::Atomic))
+            || outcome.waits_for_call
             || (!is_wrong && ends_key(&op) && (open > 0 || !view.part_room))
         {
             acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::PsnSequence));
@@ -224,7 +259,8 @@ impl Connection {
             outcome.errand.status = (Status::RemoteInvalid as u64).into();
             (outcome.errand.fails, outcome.errand.is_awaited) = (true, true);
             (outcome.nak, self.failed) = (true, true);
-        } else if needs_receive && next.is_none() {
+        } else if (needs_receive && next.is_none()) || no_room {
+            outcome.no_room = no_room;
             let timer = u8::try_from(number(arrival.min_rnr)).expect("a timer code has five bits");
             acknowledge(&mut outcome.errand, self.expected, Syndrome::RnrNak { timer });
             (outcome.rnr, self.gap_told) = (true, true);
@@ -233,13 +269,13 @@ impl Connection {
             let receive = next.filter(|_| needs_receive);
             outcome.takes = receive.is_some();
             outcome.errand.is_awaited = true;
-            self.carry_out(arrival, receive, &mut outcome.errand);
+            outcome.reserves = self.carry_out(arrival, view, receive, &mut outcome.errand);
             outcome.counted = match kind {
                 Family::Send => ends(&op).then_some(Statistics::RX_SEND_REQUESTS),
                 Family::Write => ends(&op).then_some(Statistics::RX_WRITE_REQUESTS),
                 Family::Read => Some(Statistics::RX_READ_REQUESTS),
                 Family::Atomic => Some(Statistics::RX_ATOMIC_REQUESTS),
-                Family::Unknown => None,
+                Family::Call | Family::Unknown => None,
             };
             outcome.part = self.parting.map(|_| KeyWork {
                 verb: (KeyVerb::Part as u64).into(),
@@ -275,6 +311,14 @@ impl Connection {
                 };
                 if ends(&op) { payload == left && payload <= mtu } else { payload == mtu && left > mtu }
             }
+            (Family::Call, message) => {
+                let left = match message {
+                    None if begins(&op) && may_begin(arrival, &op) => length,
+                    Some(Message::Call(invocation)) if !begins(&op) => invocation.left,
+                    _ => return false,
+                };
+                if ends(&op) { payload == left && payload <= mtu } else { payload == mtu && left > mtu }
+            }
             (Family::Read, None) => may_read(arrival),
             (Family::Atomic, None) => {
                 payload == 0 && has(arrival, rights::REMOTE_ATOMIC) && number(arrival.va).is_multiple_of(8)
@@ -285,8 +329,12 @@ impl Connection {
 
     /// A request that came before.
     fn repeat(&self, arrival: &Arrival, psn: Psn, errand: &mut Errand) {
-        match family(&opcode_of(arrival)) {
-            Family::Send | Family::Write => acknowledge(errand, self.expected.add(0xff_ffff), POSITIVE),
+        let op = opcode_of(arrival);
+        match family(&op) {
+            Family::Call if ends(&op) => self.call_again(errand),
+            Family::Send | Family::Write | Family::Call => {
+                acknowledge(errand, self.expected.add(0xff_ffff), POSITIVE);
+            }
             Family::Read if may_read(arrival) && packets(arrival) <= self.expected.distance(psn) => {
                 errand.answer = (Answer::Data as u64).into();
                 errand.need = u64::from(rights::REMOTE_READ).into();

@@ -3,6 +3,8 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::statistics::RESPONDER_COUNTERS;
 
+use super::world::OPERATIONS;
+use crate::fabric::records::KERNEL_BITS;
 use crate::host::work::QpChange;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
@@ -12,7 +14,7 @@ use crate::transport::records::{Arrival, Errand, ResponderRow, Stock};
 use crate::transport::sequence::Sequence;
 
 block! {
-    /// [`Sequence`]; `looked*`, `counted*`, `took`, `wrote*`: what it said in the cycle before.
+    /// [`Sequence`]; `looked*`, `counted*`, `took`, `reserved*`, `wrote*`: what it said in the cycle before.
     pub(super) struct Bed<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -27,6 +29,12 @@ block! {
         pub counted_index: Signal<Out, Bits<QPS>>,
         pub answered: Signal<In, Bits<5>>,
         pub finished: Signal<In, Bits<5>>,
+        pub room: Signal<In, Bits<16>>,
+        pub room_more: Signal<In, Bits<16>>,
+        pub reserved: Signal<Out, Bit>,
+        pub reserved_kernel: Signal<Out, Bits<KERNEL_BITS>>,
+        pub reserved_begins: Signal<Out, Bit>,
+        pub reserved_ends: Signal<Out, Bit>,
         pub part: StreamSource<KeyWork>,
         pub part_room: Signal<Out, Bit>,
         pub errand: StreamSource<Errand>,
@@ -44,12 +52,16 @@ block! {
         pub raw_lost: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
-        sequence: Sequence<QPS>,
+        sequence: Sequence<QPS> = Sequence::new(&OPERATIONS),
         parts: Fifo<KeyWork, 1>,
         look: Reg<Bit>,
         look_shared: Reg<Bit>,
         look_number: Reg<Bits<24>>,
         take: Reg<Bit>,
+        reserve: Reg<Bit>,
+        reserve_kernel: Reg<Bits<KERNEL_BITS>>,
+        reserve_begins: Reg<Bit>,
+        reserve_ends: Reg<Bit>,
         count: Reg<Bit>,
         count_index: Reg<Bits<QPS>>,
         write: Reg<Bit>,
@@ -75,6 +87,7 @@ impl<const QPS: usize> Logic for Bed<QPS> {
             write_index,
             row
         );
+        dff_setup!(self, clock, reserve, reserve_kernel, reserve_begins, reserve_ends);
         self.sequence.reset.next = self.reset.val();
         self.parts.reset.next = self.reset.val();
         StreamSink::<Arrival>::link(&mut self.arrival, &mut self.sequence.arrival);
@@ -94,6 +107,16 @@ impl<const QPS: usize> Logic for Bed<QPS> {
         self.sequence.stock.next = self.stock.val();
         self.sequence.answered.next = self.answered.val();
         self.sequence.finished.next = self.finished.val();
+        self.sequence.room.next = self.room.val();
+        self.sequence.room_more.next = self.room_more.val();
+        self.reserve.d.next = self.sequence.reserves.val();
+        self.reserve_kernel.d.next = self.sequence.reserves_kernel.val();
+        self.reserve_begins.d.next = self.sequence.reserves_begins.val();
+        self.reserve_ends.d.next = self.sequence.reserves_ends.val();
+        self.reserved.next = self.reserve.q.val();
+        self.reserved_kernel.next = self.reserve_kernel.q.val();
+        self.reserved_begins.next = self.reserve_begins.q.val();
+        self.reserved_ends.next = self.reserve_ends.q.val();
         StreamSource::<KeyWork>::join(&mut self.sequence.part, &mut self.parts.sink);
         StreamSource::<KeyWork>::link(&mut self.part, &mut self.parts.source);
         self.part_room.next = self.parts.sink.ready.val();

@@ -1,10 +1,13 @@
 //! What of an errand counts.
 
+use crate::fabric::records::Calling;
 use crate::transport::records::{Answer, Atomic, Errand, List};
 
 /// The errand without what means nothing.
 pub(super) fn meaning(mut errand: Errand) -> Errand {
-    if errand.span.index() == 0 || errand.list.index() != List::None as usize {
+    let begins = errand.call.index() == Calling::Begins as usize;
+    let calls = begins || errand.call.index() == Calling::GoesOn as usize;
+    if !begins && (errand.span.index() == 0 || errand.list.index() != List::None as usize) {
         (errand.va, errand.key) = (0_u64.into(), 0_u64.into());
     }
     if errand.span.index() == 0 {
@@ -18,10 +21,18 @@ pub(super) fn meaning(mut errand: Errand) -> Errand {
     }
     if ![Atomic::Add as usize, Atomic::Swap as usize].contains(&errand.atomic.index()) {
         (errand.value, errand.compare) = (0_u64.into(), 0_u64.into());
-        errand.atomic_slot = 0_u64.into();
+        if errand.call.index() == Calling::None as usize {
+            errand.place = 0_u64.into();
+        }
+    }
+    if !calls {
+        (errand.kernel, errand.refusal, errand.reserved) = (0_u64.into(), 0_u64.into(), 0_u64.into());
     }
     if !errand.completes {
-        (errand.cq, errand.detail, errand.length) = (0_u64.into(), 0_u64.into(), 0_u64.into());
+        (errand.cq, errand.detail) = (0_u64.into(), 0_u64.into());
+        if !begins {
+            errand.length = 0_u64.into();
+        }
         (errand.opcode, errand.flags) = (0_u64.into(), 0_u64.into());
         if errand.list.index() == List::None as usize {
             errand.index = 0_u64.into();

@@ -1,14 +1,30 @@
-//! What the blocks around the sequence know: receives, and how far requests were answered.
+//! What the blocks around the sequence know: receives, how far requests were answered, and where kernels have room.
 
 use std::collections::BTreeMap;
 
 use stroma_verilate::SplitMix64;
 
 use crate::transport::records::{Arrival, Stock};
-use crate::transport::sequence::model::{Responder, View};
+use crate::transport::sequence::model::{Message, Reservation, Responder, View};
 
 /// Receives that wait at most when nobody posts them on purpose.
 const POSTED_MAX: u64 = 4;
+/// RPC op-codes, of as many kernels as there may be; none is far from another.
+pub(crate) const OPERATIONS: [u16; 15] = [
+    0x0007, 0x0000, 0x0107, 0x8007, 0x0006, 0x0017, 0x4007, 0x0047, 0x0003, 0x0407, 0x0005, 0x1007, 0x0207,
+    0x0087, 0xffff,
+];
+/// Packets that a kernel has room for.
+const PACKETS: u8 = 4;
+
+/// What stands before a kernel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    /// Packets that it has not taken.
+    pub(crate) waiting: u8,
+    /// It has a stream that has not ended.
+    pub(crate) streams: bool,
+}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct World {
@@ -17,6 +33,7 @@ pub(crate) struct World {
     /// By queue pair.
     pub(crate) answered: BTreeMap<u64, u8>,
     pub(crate) finished: BTreeMap<u64, u8>,
+    pub(crate) slots: [Slot; OPERATIONS.len()],
 }
 
 /// The queue that an arrival takes receives from.
@@ -35,11 +52,18 @@ impl World {
     pub(crate) fn view(&self, arrival: &Arrival) -> View {
         let (count, next) = self.stocks.get(&queue(arrival)).copied().unwrap_or_default();
         let of = |counts: &BTreeMap<u64, u8>| counts.get(&arrival.qpn.into()).copied().unwrap_or_default();
+        let bits = |has_room: &dyn Fn(&Slot) -> bool| {
+            let bit = |(at, slot)| u16::from(has_room(slot)) << at;
+            self.slots.iter().enumerate().map(bit).sum()
+        };
         View {
             stock: Stock { count: count.into(), first: u64::from(next).into() },
             answered: of(&self.answered),
             finished: of(&self.finished),
             part_room: true,
+            operations: &OPERATIONS,
+            room: bits(&|slot| slot.waiting < PACKETS && !slot.streams),
+            room_more: bits(&|slot| slot.waiting < PACKETS),
         }
     }
 
@@ -49,25 +73,38 @@ impl World {
         *next = next.wrapping_add(1);
     }
 
+    /// A packet is taken for a kernel.
+    pub(crate) fn reserve(&mut self, reservation: Reservation) {
+        let slot = &mut self.slots[usize::from(reservation.kernel)];
+        slot.waiting += 1;
+        slot.streams = !reservation.ends;
+    }
+
     /// A queue pair begins anew.
     pub(crate) fn reset(&mut self, qpn: u64) {
         self.answered.remove(&qpn);
         self.finished.remove(&qpn);
     }
 
-    /// Somebody posts, or an answer goes out, or an atomic is done.
+    /// Somebody posts, or an answer goes out, or an atomic is done, or a kernel takes a packet, or gives up a stream.
     pub(crate) fn drift(&mut self, model: &Responder, queues: &[(bool, u64)], rng: &mut SplitMix64) {
         let mut pick = |count: usize| usize::try_from(rng.below(count as u64)).expect("small");
         let (shared, number) = queues[pick(queues.len())];
         let connection = model.connections.iter().nth(pick(model.connections.len().max(1)));
-        match (pick(4), connection) {
+        let slot = &mut self.slots[pick(OPERATIONS.len())];
+        match (pick(8), connection) {
+            (4..7, _) => slot.waiting = slot.waiting.saturating_sub(1),
+            (7, _) => slot.streams = false,
             (0, _) => {
                 let waits = self.stocks.get(&(shared, number)).map_or(0, |stock| stock.0);
                 self.post(shared, number, u64::from(waits < POSTED_MAX));
             }
             (1, Some((qpn, connection))) => {
                 let answered = self.answered.entry(*qpn).or_default();
-                *answered = (*answered + u8::from(*answered != connection.resources)) % 32;
+                // A stream that has not ended has no answer.
+                let streams = u8::from(matches!(connection.message, Some(Message::Call(_))));
+                let open = connection.resources.wrapping_sub(*answered) % 32;
+                *answered = (*answered + u8::from(open > streams)) % 32;
             }
             (_, Some((qpn, connection))) => {
                 let finished = self.finished.entry(*qpn).or_default();

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::wire::opcode::{self, TABLE};
-use stroma_abi::wire::{Opcode, Role, Transport};
+use stroma_abi::wire::{Opcode, Role, RpcTarget, Transport};
 use stroma_verilate::SplitMix64;
 
 use crate::host::work::QpChange;
 use crate::testing::noise;
 use crate::transport::records::{Arrival, Occasion};
 use crate::transport::sequence::model::{Message, Responder, mtu};
-use crate::transport::sequence::rig::{QPS, Rig, SRQ, World};
+use crate::transport::sequence::rig::{OPERATIONS, QPS, Rig, SRQ, World};
 
 /// What a queue pair was made with.
 #[derive(Clone, Copy)]
@@ -20,6 +20,7 @@ struct Settings {
     rights: u64,
     receive_psn: u64,
     reads_in: u64,
+    result_log: u64,
     has_srq: bool,
     /// Frames come, and nothing else.
     is_raw: bool,
@@ -37,9 +38,10 @@ pub(super) fn code(op: Opcode) -> Bits<8> {
     u64::from(op.code).into()
 }
 
-/// Every request of a reliable connection.
+/// Every request of a reliable connection, RPCs among them.
 pub(super) fn requests() -> Vec<Opcode> {
-    let is_request = |op: &&Opcode| op.transport == Transport::Rc && op.role == Role::Request;
+    let is_spoken = |op: &Opcode| matches!(op.transport, Transport::Rc | Transport::Rpc);
+    let is_request = |op: &&Opcode| is_spoken(op) && op.role == Role::Request;
     TABLE.iter().filter(is_request).copied().collect()
 }
 
@@ -53,7 +55,9 @@ impl Peer {
             let receive_psn = if qpn == 0 { rng.below(1 << 24) } else { (1 << 24) - rng.below(20) - 1 };
             let rights = if qpn == 3 { rng.below(32) } else { 31 };
             let reads_in = [3, 16, 1, 6][usize::try_from(qpn).expect("small")];
-            (qpn, Settings { path_mtu, rights, receive_psn, reads_in, has_srq: qpn % 2 == 1, is_raw })
+            let result_log = [12, 16, 0, 14][usize::try_from((qpn + seed) % 4).expect("small")];
+            let has_srq = qpn % 2 == 1;
+            (qpn, Settings { path_mtu, rights, receive_psn, reads_in, result_log, has_srq, is_raw })
         };
         let settings = (0..1 << QPS).map(settings).collect();
         Self { rng, settings, model: Responder::default(), world: World::default() }
@@ -90,6 +94,7 @@ impl Peer {
             rights: settings.rights.into(),
             receive_psn: settings.receive_psn.into(),
             reads_in: settings.reads_in.into(),
+            result_log: settings.result_log.into(),
             has_srq: settings.has_srq,
             srq: SRQ.into(),
             psn: settings.receive_psn.into(),
@@ -157,6 +162,11 @@ impl Peer {
                 }
                 arrival.payload_len = left.min(mtu).into();
             }
+            Some(Message::Call(invocation)) => {
+                let left = u64::from(invocation.left);
+                arrival.op = code(if left > mtu { opcode::RPC_WRITE_MIDDLE } else { opcode::RPC_WRITE_LAST });
+                arrival.payload_len = left.min(mtu).into();
+            }
             None => self.begin(&mut arrival, mtu, has_room),
         }
         arrival
@@ -165,7 +175,8 @@ impl Peer {
     /// A new message.
     fn begin(&mut self, arrival: &mut Arrival, mtu: u64, has_room: bool) {
         let length = self.length(mtu);
-        match self.rng.below(10) {
+        match self.rng.below(15) {
+            10..15 if has_room => self.begin_call(arrival, mtu, length),
             0 | 1 if has_room => {
                 arrival.op = code(opcode::RC_READ_REQUEST);
                 arrival.len = length.into();
@@ -186,6 +197,38 @@ impl Peer {
                 arrival.payload_len = length.min(mtu).into();
             }
         }
+    }
+
+    /// An RPC, mostly for one of two kernels, so that they have no room now and then.
+    fn begin_call(&mut self, arrival: &mut Arrival, mtu: u64, length: u64) {
+        let words = self.rng.below(17);
+        let has_data = self.rng.below(3) > 0;
+        let length = if has_data { (4 * words + length).min(mtu * 4) } else { 4 * words };
+        let operation = match self.rng.below(12) {
+            0 => 0x0207 ^ 1 << self.rng.below(16),
+            1 => OPERATIONS[usize::try_from(self.rng.below(15)).expect("small")],
+            kernel => OPERATIONS[usize::try_from(6 + kernel % 2).expect("small")],
+        };
+        let longest =
+            [mtu, 2 * mtu, 4096, 1 << 14, 1 << 16][usize::try_from(self.rng.below(5)).expect("small")];
+        let response_max = match self.rng.below(4) {
+            0 => 0,
+            1 => longest,
+            _ => self.rng.below(longest) + 1,
+        };
+        let target = RpcTarget {
+            response_max: u32::try_from(response_max).expect("small"),
+            flags: self.rng.next_u32().to_le_bytes()[0],
+            parameter_words: u8::try_from(words).expect("small"),
+            operation,
+        };
+        arrival.va = target.to_address().into();
+        arrival.op = match length {
+            _ if !has_data => code(opcode::RPC_PARAMS),
+            length if length > mtu => code(opcode::RPC_WRITE_FIRST),
+            _ => code(opcode::RPC_WRITE_ONLY),
+        };
+        (arrival.len, arrival.payload_len) = (length.into(), length.min(mtu).into());
     }
 
     fn recall(&mut self, qpn: u64) -> Arrival {
@@ -218,13 +261,13 @@ impl Peer {
             2 => {
                 arrival.psn = arrival.psn - self.rng.below(12);
                 arrival.len = self.rng.below(u64::from(mtu(&arrival)) * 10).into();
-                arrival.op = self.one_of([opcode::RC_READ_REQUEST, opcode::RC_FETCH_ADD]);
+                arrival.op = self.one_of([opcode::RC_READ_REQUEST, opcode::RC_FETCH_ADD, opcode::RPC_PARAMS]);
                 arrival.payload_len = 0_u64.into();
             }
             _ => {}
         }
         if self.rng.below(rarely) == 0 {
-            match self.rng.below(8) {
+            match self.rng.below(10) {
                 _ if is_raw => arrival = self.recall(qpn),
                 0 => arrival.payload_len = arrival.payload_len + 1,
                 1 => {
@@ -237,6 +280,9 @@ impl Peer {
                 4 => arrival.reads_in = self.rng.below(2).into(),
                 5 => arrival = self.recall(qpn),
                 6 => arrival = self.parted(qpn),
+                // The words of parameters, or the longest answer.
+                7 => arrival.va = arrival.va ^ Bits::<64>::from(1_u64 << (16 + self.rng.below(8))),
+                8 => arrival.va = arrival.va ^ Bits::<64>::from(1_u64 << (48 + self.rng.below(8))),
                 _ => arrival.psn = noise(&mut self.rng),
             }
         }
@@ -252,6 +298,9 @@ impl Peer {
         let outcome = self.model.arrive(&arrival, &self.world.view(&arrival));
         if outcome.takes {
             self.world.take(&arrival);
+        }
+        if let Some(reservation) = outcome.reserves {
+            self.world.reserve(reservation);
         }
         arrival
     }

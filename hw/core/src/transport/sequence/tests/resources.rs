@@ -28,7 +28,7 @@ fn an_atomic_goes_where_it_is_applied_with_all_it_needs() {
     {
         let outcome = rig.judge(&atomic(op, behind));
         let errand = outcome.errand;
-        assert_eq!((u64::from(errand.atomic), u64::from(errand.atomic_slot)), (kind as u64, behind));
+        assert_eq!((u64::from(errand.atomic), u64::from(errand.place)), (kind as u64, behind));
         assert_eq!((u64::from(errand.value), u64::from(errand.compare)), (0x11, 0x22));
         assert_eq!((u64::from(errand.va), u64::from(errand.key), u64::from(errand.span)), (0x1000, 0x77, 8));
         assert_eq!(u64::from(errand.need), u64::from(rights::REMOTE_ATOMIC));
@@ -41,7 +41,7 @@ fn an_atomic_goes_where_it_is_applied_with_all_it_needs() {
 fn slots_of_atomics_go_round() {
     let mut rig = Rig::new();
     for at in 0..40_u64 {
-        assert_eq!(u64::from(rig.judge(&add(at)).errand.atomic_slot), at % 16);
+        assert_eq!(u64::from(rig.judge(&add(at)).errand.place), at % 16);
         let done = u8::try_from((at + 1) % 32).expect("small");
         finish(&mut rig, done);
         rig.world.answered.insert(1, done);

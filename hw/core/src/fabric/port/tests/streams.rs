@@ -1,0 +1,141 @@
+//! Streams that stop, and those that are no more.
+
+use stroma_abi::wire::RpcStatus;
+
+use crate::fabric::port::rig::kernel::Plan;
+use crate::fabric::port::rig::{Rig, right};
+
+const ABORTED: u32 = RpcStatus::Aborted as u32;
+
+fn aborts_at<const D: usize>() {
+    let mut rig = Rig::<D>::new();
+    rig.set("patience", 300);
+    rig.request(0, 5, &[9; 1200], 300);
+    rig.run_until(|rig| rig.reserve_cycles.len() == 2);
+    rig.peers[0].is_still = true;
+    rig.request(1, 2, &[3; 50], 100);
+    rig.run(100);
+    assert!(!rig.port("room") && rig.port("room_more"), "the slot is the stream's");
+    assert_eq!(rig.pulses.invoked, 1);
+    rig.run_until(|rig| rig.pulses.aborted == 1);
+    assert_eq!(rig.abort_cycles[0], rig.reserve_cycles[1] + 300);
+    rig.settle();
+    assert_eq!((rig.resets, rig.pulses.invoked, rig.twin.statuses.len()), (1, 2, 1));
+    // Its rest is thrown away, while others use the slot.
+    rig.peers[0].is_still = false;
+    rig.request(2, 2, &[3; 3000], 100);
+    rig.settle();
+    assert_eq!((rig.resets, rig.pulses.aborted, rig.pulses.invoked), (1, 1, 3));
+    assert_eq!(rig.twin.statuses.iter().filter(|status| **status == ABORTED).count(), 1);
+    assert_eq!(rig.twin.statuses.len(), 3);
+}
+
+#[test]
+fn a_stream_that_stops_is_aborted_and_its_end_is_told_when_it_comes() {
+    aborts_at::<64>();
+    aborts_at::<512>();
+}
+
+#[test]
+fn others_that_have_their_command_end_with_the_stream() {
+    let mut rig = Rig::<512>::new();
+    rig.set("patience", 300);
+    rig.planner = Box::new(|_, _| Plan::default());
+    rig.request(1, 2, &[3; 50], 100);
+    rig.run_until(|rig| rig.pulses.invoked == 1);
+    rig.request(0, 5, &[9; 1200], 300);
+    rig.run_until(|rig| rig.reserve_cycles.len() == 3);
+    rig.peers[0].packets.clear();
+    rig.run_until(|rig| rig.pulses.invoked == 2);
+    rig.run_until(|rig| rig.resets == 1);
+    rig.settle();
+    assert_eq!(rig.twin.statuses, [ABORTED]);
+    assert_eq!((rig.pulses.expired, rig.pulses.aborted), (0, 1));
+}
+
+#[test]
+fn a_stream_that_was_aborted_before_it_came_resets_nobody() {
+    let mut rig = Rig::<64>::new();
+    rig.set("patience", 100);
+    rig.manners.delay = (400, 401);
+    rig.request(0, 5, &[9; 600], 300);
+    rig.run_until(|rig| rig.reserve_cycles.len() == 1);
+    rig.peers[0].is_still = true;
+    rig.run_until(|rig| rig.pulses.aborted == 1);
+    rig.request(1, 2, &[3; 50], 100);
+    rig.run(10);
+    rig.peers[0].is_still = false;
+    rig.settle();
+    assert_eq!((rig.resets, rig.pulses.invoked, rig.twin.statuses.len()), (0, 1, 2));
+    assert!(rig.twin.statuses.contains(&ABORTED));
+}
+
+#[test]
+fn a_stream_without_patience_waits_for_ever() {
+    let mut rig = Rig::<512>::new();
+    rig.request(0, 5, &[9; 600], 300);
+    rig.run_until(|rig| rig.reserve_cycles.len() == 1);
+    rig.peers[0].is_still = true;
+    rig.run(20_000);
+    rig.peers[0].is_still = false;
+    rig.settle();
+    assert_eq!((rig.resets, rig.pulses.aborted, rig.twin.statuses.len()), (0, 0, 1));
+}
+
+#[test]
+fn what_gives_up_returns_its_room_and_aborts_its_stream() {
+    let mut rig = Rig::<512>::new();
+    for from in 0..3 {
+        rig.request(0, 5, &[9; 600], 300);
+        rig.give_up(0, from);
+        rig.settle();
+    }
+    // With the first nothing has begun; with the others a kernel had its command.
+    assert_eq!((rig.resets, rig.pulses.invoked), (2, 2));
+    rig.request(1, 5, &[9; 100], 300);
+    rig.give_up(1, 0);
+    rig.settle();
+    assert!(rig.twin.statuses.is_empty());
+    rig.planner = Box::new(right);
+    rig.request(0, 5, &[9; 600], 300);
+    rig.settle();
+    assert_eq!(rig.twin.statuses.len(), 1);
+}
+
+#[test]
+fn a_stream_that_gives_up_with_its_first_packet_leaves_the_slot_to_others() {
+    let mut rig = Rig::<512>::new();
+    rig.request(0, 5, &[9; 600], 300);
+    rig.give_up(0, 0);
+    rig.run_until(|rig| rig.reserve_cycles.len() == 1);
+    rig.peers[0].packets.clear();
+    rig.request(1, 5, &[9; 100], 300);
+    rig.settle();
+    assert_eq!((rig.resets, rig.twin.statuses.len()), (0, 1));
+}
+
+#[test]
+fn room_is_counted_in_packets_and_headers() {
+    let mut rig = Rig::<512>::new();
+    rig.kernel.is_dull = true;
+    for _ in 0..20 {
+        rig.request(0, 0, &[], 10);
+    }
+    rig.run(200);
+    // One is offered to the kernel, eight wait.
+    assert_eq!(rig.reserve_cycles.len(), 9);
+    assert!(!rig.port("room") && rig.port("room_more"));
+    rig.kernel.is_dull = false;
+    rig.settle();
+
+    let mut rig = Rig::<512>::new();
+    rig.kernel.is_dull = true;
+    rig.request(0, 0, &[1; 10_000], 10);
+    rig.run(200);
+    // The beat of the first has not left the buffer.
+    assert_eq!(rig.reserve_cycles.len(), 8);
+    assert!(!rig.port("room_more"));
+    rig.kernel.is_dull = false;
+    rig.settle();
+    assert_eq!(rig.twin.statuses.len(), 1);
+}

@@ -1,0 +1,163 @@
+//! The kernels of the card, each in its slot: those of the catalogue, in its order.
+
+use rust_hdl::prelude::*;
+use stroma_hw::block;
+use stroma_hw::host::control::facts::Kernel;
+use stroma_hw::slot::{SlotCommand, SlotData, SlotDone, SlotRead, SlotResponse, SlotWrite};
+use stroma_hw::stream::{Beat, StreamSink, StreamSource};
+use stroma_kernels::consistency::ConsistencyKernel;
+use stroma_kernels::get::GetKernel;
+use stroma_kernels::hyperloglog::HyperLogLogKernel;
+use stroma_kernels::prism::PrismKernel;
+use stroma_kernels::shuffle::ShuffleKernel;
+use stroma_kernels::traversal::TraversalKernel;
+use stroma_kernels::{CATALOGUE, Entry};
+
+/// Kernels there are.
+pub const KERNELS: usize = CATALOGUE.len();
+
+const _: () = assert!(KERNELS == 6, "a kernel without a slot, or a slot without a kernel");
+
+/// Their op-codes, by slot.
+#[must_use]
+pub fn operations() -> [u16; KERNELS] {
+    std::array::from_fn(|slot| CATALOGUE[slot].operation)
+}
+
+/// What the card tells of them, by slot.
+#[must_use]
+pub fn catalogue() -> Vec<Kernel> {
+    let of = |entry: &Entry| {
+        let Entry { operation, version, parameter_layout, .. } = *entry;
+        Kernel { operation, version, parameter_layout }
+    };
+    CATALOGUE.iter().map(of).collect()
+}
+
+block! {
+    /// All kernels, one a slot. A stream that a kernel leaves out is never valid, and takes what comes.
+    ///
+    /// - **Ports** by slot, as [`slot`](stroma_hw::slot) says; `kernel_reset`: a bit for each.
+    /// - **Limits** the parameters behind `D` are those of `consistency`, `hyperloglog`, `prism` and `shuffle`.
+    pub struct Kernels<const D: usize, const OBJECT: usize, const HASHES: usize, const QUADS: usize, const CHAIN: usize, const BANKS: usize, const ROWS: usize, const WORDS: usize, const TABLE: usize, const HELD: usize> {
+        pub clock: Signal<In, Clock>,
+        pub reset: Signal<In, Bit>,
+        pub kernel_reset: Signal<In, Bits<KERNELS>>,
+        pub command: [StreamSink<SlotCommand>; KERNELS],
+        pub data_in: [StreamSink<Beat<D>>; KERNELS],
+        pub read: [StreamSource<SlotRead>; KERNELS],
+        pub read_data: [StreamSink<SlotData<D>>; KERNELS],
+        pub write: [StreamSource<SlotWrite>; KERNELS],
+        pub write_data: [StreamSource<Beat<D>>; KERNELS],
+        pub write_done: [StreamSink<SlotDone>; KERNELS],
+        pub data_out: [StreamSource<Beat<D>>; KERNELS],
+        pub response: [StreamSource<SlotResponse>; KERNELS],
+        consistency: ConsistencyKernel<D, OBJECT>,
+        get: GetKernel<D>,
+        hyperloglog: HyperLogLogKernel<D, HASHES, QUADS>,
+        prism: PrismKernel<D, CHAIN>,
+        shuffle: ShuffleKernel<D, BANKS, ROWS, WORDS, TABLE, HELD>,
+        traversal: TraversalKernel<D>,
+        no_read: Constant<SlotRead> = Constant::new(SlotRead::default()),
+        no_write: Constant<SlotWrite> = Constant::new(SlotWrite::default()),
+        no_beat: Constant<Beat<D>> = Constant::new(Beat::default()),
+    }
+}
+
+impl<
+    const D: usize,
+    const OBJECT: usize,
+    const HASHES: usize,
+    const QUADS: usize,
+    const CHAIN: usize,
+    const BANKS: usize,
+    const ROWS: usize,
+    const WORDS: usize,
+    const TABLE: usize,
+    const HELD: usize,
+> Logic for Kernels<D, OBJECT, HASHES, QUADS, CHAIN, BANKS, ROWS, WORDS, TABLE, HELD>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, consistency, get, hyperloglog, prism, shuffle, traversal);
+        self.consistency.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(0);
+        self.get.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(1);
+        self.hyperloglog.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(2);
+        self.prism.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(3);
+        self.shuffle.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(4);
+        self.traversal.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(5);
+
+        // consistency.
+        StreamSink::<SlotCommand>::link(&mut self.command[0], &mut self.consistency.command);
+        StreamSink::<Beat<D>>::link(&mut self.data_in[0], &mut self.consistency.data_in);
+        StreamSource::<SlotRead>::link(&mut self.read[0], &mut self.consistency.read);
+        StreamSink::<SlotData<D>>::link(&mut self.read_data[0], &mut self.consistency.read_data);
+        self.write[0].valid.next = false;
+        self.write[0].payload.next = self.no_write.val();
+        self.write_data[0].valid.next = false;
+        self.write_data[0].payload.next = self.no_beat.val();
+        self.write_done[0].ready.next = true;
+        StreamSource::<Beat<D>>::link(&mut self.data_out[0], &mut self.consistency.data_out);
+        StreamSource::<SlotResponse>::link(&mut self.response[0], &mut self.consistency.response);
+
+        // get.
+        StreamSink::<SlotCommand>::link(&mut self.command[1], &mut self.get.command);
+        StreamSink::<Beat<D>>::link(&mut self.data_in[1], &mut self.get.data_in);
+        StreamSource::<SlotRead>::link(&mut self.read[1], &mut self.get.read);
+        StreamSink::<SlotData<D>>::link(&mut self.read_data[1], &mut self.get.read_data);
+        self.write[1].valid.next = false;
+        self.write[1].payload.next = self.no_write.val();
+        self.write_data[1].valid.next = false;
+        self.write_data[1].payload.next = self.no_beat.val();
+        self.write_done[1].ready.next = true;
+        StreamSource::<Beat<D>>::link(&mut self.data_out[1], &mut self.get.data_out);
+        StreamSource::<SlotResponse>::link(&mut self.response[1], &mut self.get.response);
+
+        // hyperloglog.
+        StreamSink::<SlotCommand>::link(&mut self.command[2], &mut self.hyperloglog.command);
+        StreamSink::<Beat<D>>::link(&mut self.data_in[2], &mut self.hyperloglog.data_in);
+        self.read[2].valid.next = false;
+        self.read[2].payload.next = self.no_read.val();
+        self.read_data[2].ready.next = true;
+        StreamSource::<SlotWrite>::link(&mut self.write[2], &mut self.hyperloglog.write);
+        StreamSource::<Beat<D>>::link(&mut self.write_data[2], &mut self.hyperloglog.write_data);
+        StreamSink::<SlotDone>::link(&mut self.write_done[2], &mut self.hyperloglog.write_done);
+        StreamSource::<Beat<D>>::link(&mut self.data_out[2], &mut self.hyperloglog.data_out);
+        StreamSource::<SlotResponse>::link(&mut self.response[2], &mut self.hyperloglog.response);
+
+        // prism.
+        StreamSink::<SlotCommand>::link(&mut self.command[3], &mut self.prism.command);
+        StreamSink::<Beat<D>>::link(&mut self.data_in[3], &mut self.prism.data_in);
+        StreamSource::<SlotRead>::link(&mut self.read[3], &mut self.prism.read);
+        StreamSink::<SlotData<D>>::link(&mut self.read_data[3], &mut self.prism.read_data);
+        StreamSource::<SlotWrite>::link(&mut self.write[3], &mut self.prism.write);
+        StreamSource::<Beat<D>>::link(&mut self.write_data[3], &mut self.prism.write_data);
+        StreamSink::<SlotDone>::link(&mut self.write_done[3], &mut self.prism.write_done);
+        StreamSource::<Beat<D>>::link(&mut self.data_out[3], &mut self.prism.data_out);
+        StreamSource::<SlotResponse>::link(&mut self.response[3], &mut self.prism.response);
+
+        // shuffle.
+        StreamSink::<SlotCommand>::link(&mut self.command[4], &mut self.shuffle.command);
+        StreamSink::<Beat<D>>::link(&mut self.data_in[4], &mut self.shuffle.data_in);
+        StreamSource::<SlotRead>::link(&mut self.read[4], &mut self.shuffle.read);
+        StreamSink::<SlotData<D>>::link(&mut self.read_data[4], &mut self.shuffle.read_data);
+        StreamSource::<SlotWrite>::link(&mut self.write[4], &mut self.shuffle.write);
+        StreamSource::<Beat<D>>::link(&mut self.write_data[4], &mut self.shuffle.write_data);
+        StreamSink::<SlotDone>::link(&mut self.write_done[4], &mut self.shuffle.write_done);
+        StreamSource::<Beat<D>>::link(&mut self.data_out[4], &mut self.shuffle.data_out);
+        StreamSource::<SlotResponse>::link(&mut self.response[4], &mut self.shuffle.response);
+
+        // traversal.
+        StreamSink::<SlotCommand>::link(&mut self.command[5], &mut self.traversal.command);
+        StreamSink::<Beat<D>>::link(&mut self.data_in[5], &mut self.traversal.data_in);
+        StreamSource::<SlotRead>::link(&mut self.read[5], &mut self.traversal.read);
+        StreamSink::<SlotData<D>>::link(&mut self.read_data[5], &mut self.traversal.read_data);
+        self.write[5].valid.next = false;
+        self.write[5].payload.next = self.no_write.val();
+        self.write_data[5].valid.next = false;
+        self.write_data[5].payload.next = self.no_beat.val();
+        self.write_done[5].ready.next = true;
+        StreamSource::<Beat<D>>::link(&mut self.data_out[5], &mut self.traversal.data_out);
+        StreamSource::<SlotResponse>::link(&mut self.response[5], &mut self.traversal.response);
+    }
+}

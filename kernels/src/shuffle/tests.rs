@@ -1,0 +1,54 @@
+//! The kernel against its model.
+
+mod cases;
+mod scene;
+mod timing;
+
+use stroma_kernel_models::shuffle;
+
+use super::{Shuffle64, Shuffle512};
+use crate::rig::Rig;
+
+fn narrow() -> Rig<64> {
+    Rig::with_writes("shuffle", Shuffle64::default, shuffle::run)
+}
+
+fn wide() -> Rig<512> {
+    Rig::with_writes("shuffle", Shuffle512::default, shuffle::run)
+}
+
+#[test]
+fn agrees_with_the_model() {
+    cases::random_scenes(&mut narrow());
+    cases::random_scenes(&mut wide());
+}
+
+#[test]
+fn survives_stalls() {
+    cases::stalls(&mut narrow());
+    cases::stalls(&mut wide());
+}
+
+#[test]
+fn nothing_is_written_beyond_a_buffer() {
+    cases::overflow(&mut narrow());
+    cases::overflow(&mut wide());
+}
+
+#[test]
+fn a_bad_address_ends_with_its_status_and_no_buffer_grows() {
+    cases::bad_addresses(&mut narrow());
+    cases::bad_addresses(&mut wide());
+}
+
+#[test]
+fn bad_parameters_are_refused_before_anything_is_read() {
+    cases::bad_parameters(&mut narrow());
+    cases::bad_parameters(&mut wide());
+}
+
+#[test]
+fn recovers_from_reset() {
+    cases::resets(&mut narrow());
+    cases::resets(&mut wide());
+}

@@ -1,0 +1,8 @@
+//! Every kernel of the far card, called over a wire that may lose, double and reorder: answers and memory are as the models
+//! say, and each request is carried out once.
+
+mod copy;
+mod faults;
+mod hostile;
+mod sizes;
+mod tasks;
