@@ -250,13 +250,7 @@ fn unjoined() -> Result<()> {
     let source = rtl::emit_profile(PROFILE)?;
     let top = rtl::top_module(&source)?;
     let folder = folder("ports")?;
-    let bare = folder.join("bare.v");
-    let mut text = String::new();
-    for file in rtl::verilog(&source)? {
-        let emitted = fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
-        text += &ports::without_contents(&emitted);
-    }
-    fs::write(&bare, text).with_context(|| format!("write {}", bare.display()))?;
+    let bare = yosys::bare(&folder, &rtl::verilog(&source)?)?;
     let started = Instant::now();
     let bar = bar(0);
     let text = yosys::run(&folder, &yosys::unmapped(&[bare], &top), |pass| {

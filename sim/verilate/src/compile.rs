@@ -53,7 +53,16 @@ const RUNTIME: [&str; 3] = ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_t
 /// The archive's name as a linker knows it.
 pub(crate) const RUNTIME_LIBRARY: &str = "stroma_verilated";
 
-const PRELUDE: &str = "#include \"verilated.h\"\n#include \"verilated_vcd_c.h\"\n";
+/// What every unit begins with. The variable tells a model's `eval` whether inputs have moved, see [`guard_inputs`].
+const PRELUDE: &str = "\
+#include \"verilated.h\"
+#include \"verilated_vcd_c.h\"
+inline thread_local bool stroma_inputs_moved = true;
+";
+
+/// How a model's `eval` says that logic behind inputs is evaluated, and how it says so after [`guard_inputs`].
+const INPUTS_MOVE: [&str; 2] =
+    ["vlSelfRef.__VicoFirstIteration = 1U;", "vlSelfRef.__VicoFirstIteration = stroma_inputs_moved;"];
 
 /// What an archive or shared object is called and exports.
 pub(crate) struct Naming<'a> {
@@ -152,6 +161,7 @@ fn verilate(design: &Verilog, variant: Variant, naming: &Naming<'_>, work: &Path
     let top = &design.manifest.top;
     let traced: &[&str] = if variant == Variant::Traced { &["--trace-vcd"] } else { &[] };
     translate(design, naming.prefix, traced, work)?;
+    guard_inputs(work)?;
     let path = work.join(format!("{}.h", naming.prefix));
     let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
     let declared = header::matched(&text, &design.manifest)
@@ -160,6 +170,20 @@ fn verilate(design: &Verilog, variant: Variant, naming: &Naming<'_>, work: &Path
     write(&work.join("shim.cpp"), &shim)?;
     write(&work.join("api.h"), shim::API_H)?;
     write(&work.join("model.h"), shim::MODEL_H)
+}
+
+/// Verilator evaluates what lies between inputs and registers at every call, twice a cycle, though inputs move at most
+/// once; here it learns to ask. A model without such logic does not say so, and one that says it otherwise than the
+/// pinned Verilator is as right as before, and slower.
+fn guard_inputs(work: &Path) -> Result<(), Error> {
+    for (name, _) in generated(work)? {
+        let path = work.join(name);
+        let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+        if text.contains(INPUTS_MOVE[0]) {
+            write(&path, &text.replace(INPUTS_MOVE[0], INPUTS_MOVE[1]))?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a model's cycles or its build are to be quick.
@@ -188,7 +212,7 @@ pub(crate) fn compile(cxx: &Cxx, work: &Path, speed: Speed) -> Result<Vec<PathBu
             command.arg("-I").arg(include.join("vltstd"));
             // Start-up code runs once: its compile time is worth more than its speed.
             let level = match speed {
-                Speed::Full => unit.is_slow.then_some("-O1"),
+                Speed::Full => unit.is_slow.then_some("-O0"),
                 Speed::Build => Some("-O1"),
             };
             command.args(level).arg("-c").arg(&source).arg("-o").arg(&object)
@@ -206,6 +230,11 @@ struct Unit {
 }
 
 fn units(work: &Path) -> Result<Vec<Unit>, Error> {
+    Ok(pack(generated(work)?))
+}
+
+/// Names and sizes of the C++ files in a folder.
+fn generated(work: &Path) -> Result<Vec<(String, u64)>, Error> {
     let mut files = Vec::new();
     for entry in fs::read_dir(work).map_err(Error::io("listing", work))?.flatten() {
         if entry.path().extension() == Some("cpp".as_ref()) {
@@ -214,7 +243,7 @@ fn units(work: &Path) -> Result<Vec<Unit>, Error> {
         }
     }
     files.sort_unstable();
-    Ok(pack(files))
+    Ok(files)
 }
 
 /// Everything in one unit if it is little; else start-up code apart from the rest, in units of about
@@ -304,5 +333,23 @@ mod tests {
             packed(&[("a.cpp", 100), ("a__Slow.cpp", 10), ("b.cpp", 90), ("c.cpp", 500), ("d__Slow.cpp", 1)]);
         let expected = [("a.cpp+b.cpp", false), ("c.cpp", false), ("a__Slow.cpp+d__Slow.cpp", true)];
         assert_eq!(units, expected.map(|(files, is_slow)| (files.to_owned(), is_slow)));
+    }
+
+    /// Were the words of the pinned Verilator others, models would be right and slow.
+    #[test]
+    fn what_lies_behind_inputs_waits_until_they_move() {
+        let text = "module gate (input wire a, input wire b, output wire c);\nassign c = a & b;\nendmodule";
+        let design = Verilog::new(text, "top gate\nin a 1\nin b 1\nout c 1").unwrap();
+        let work = std::env::temp_dir().join(format!("stroma-guard-{}", std::process::id()));
+        translate(&design, "Vgate", &[], &work).unwrap();
+        let count = |words: &str| {
+            let texts =
+                generated(&work).unwrap().into_iter().map(|(name, _)| fs::read_to_string(work.join(name)));
+            texts.map(|text| text.unwrap().matches(words).count()).sum::<usize>()
+        };
+        assert_eq!(INPUTS_MOVE.map(count), [1, 0], "what Verilator writes");
+        guard_inputs(&work).unwrap();
+        assert_eq!(INPUTS_MOVE.map(count), [0, 1], "what is compiled");
+        fs::remove_dir_all(&work).unwrap();
     }
 }

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::slice;
 
 /// `STROMA_INTERFACE` of `shim/api.h`.
-const INTERFACE: u32 = 1;
+const INTERFACE: u32 = 2;
 
 /// `StromaPort` of `shim/api.h`.
 #[repr(C)]
@@ -30,7 +30,7 @@ pub struct Api {
     create: unsafe extern "C" fn(u64) -> *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void),
     bind: unsafe extern "C" fn(*mut c_void, *mut *mut c_void),
-    eval: unsafe extern "C" fn(*mut c_void) -> *const c_char,
+    eval: unsafe extern "C" fn(*mut c_void, bool) -> *const c_char,
     set_time: unsafe extern "C" fn(*mut c_void, u64),
     trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> bool,
 }
@@ -202,11 +202,12 @@ impl Instance {
         Some(unsafe { slice::from_raw_parts_mut(at.as_ptr(), count) })
     }
 
-    /// Evaluates the model; the text says why it stopped.
+    /// Evaluates the model; the text says why it stopped. Logic between inputs and registers is evaluated only when
+    /// `inputs_moved`: an input other than a clock has changed since the last call.
     #[inline]
-    pub(crate) fn eval(&mut self) -> Result<(), String> {
+    pub(crate) fn eval(&mut self, inputs_moved: bool) -> Result<(), String> {
         // SAFETY: the handle lives until drop; the shim lets no exception out.
-        let stopped = unsafe { (self.table.0.eval)(self.handle.as_ptr()) };
+        let stopped = unsafe { (self.table.0.eval)(self.handle.as_ptr(), inputs_moved) };
         if stopped.is_null() {
             return Ok(());
         }

@@ -41,12 +41,6 @@ impl<'a> Module<'a> {
     }
 }
 
-/// Verilog without the first contents of memories, which join nothing and which yosys would unroll word by word, for minutes.
-pub(crate) fn without_contents(verilog: &str) -> String {
-    let lines = verilog.lines().filter(|line| !line.trim_start().starts_with("initial for ("));
-    lines.flat_map(|line| [line, "\n"]).collect()
-}
-
 /// The pairs of an input and an output of `top` that are joined without a register between them.
 pub(crate) fn joined(modules: &BTreeMap<String, Netlist>, top: &str) -> Result<BTreeSet<(String, String)>> {
     let modules: HashMap<&str, Module> =
@@ -166,13 +160,6 @@ mod tests {
         assert_eq!(through("$memrd_v2", "ADDR<2 DATA>3 CLK_ENABLE=0"), [pair("ask", "answer")]);
         assert!(through("$memrd_v2", "ADDR<2 DATA>3 CLK_ENABLE=1").is_empty());
         assert!(through("$memrd_v2", "EN<2 DATA>3 CLK_ENABLE=0").is_empty());
-    }
-
-    #[test]
-    fn first_contents_of_memories_are_left_out_and_nothing_else() {
-        let verilog =
-            "logic a [0:1];\n    initial for (int i = 0; i < 2; i++) a[i] = 1'd0;\nassign b = a[c];\n";
-        assert_eq!(without_contents(verilog), "logic a [0:1];\nassign b = a[c];\n");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#define STROMA_INTERFACE 1u
+#define STROMA_INTERFACE 2u
 
 struct StromaPort {
     const char* name;     // Verilog spelling
@@ -20,8 +20,9 @@ struct StromaApi {
     void (*destroy)(void* self);
     // Writes the address of each port's memory, in the order of `ports`.
     void (*bind)(void* self, void** addresses);
-    // Null, or why the model stopped; the text lives as long as the model.
-    const char* (*eval)(void* self);
+    // Null, or why the model stopped; the text lives as long as the model. `inputs_moved`: has an input other than a clock
+    // changed since the last call?
+    const char* (*eval)(void* self, bool inputs_moved);
     // Sets the model's time, and dumps when a trace is open.
     void (*set_time)(void* self, uint64_t time);
     // False when the model was built without traces or the file cannot be written.

@@ -54,8 +54,9 @@ void destroy(void* self) {
 
 void bind(void* self, void** addresses) { ADDRESSES(static_cast<Instance*>(self)->model, addresses); }
 
-const char* eval(void* self) {
+const char* eval(void* self, bool inputs_moved) {
     auto* instance = Instance::enter(self);
+    stroma_inputs_moved = inputs_moved;
     try {
         instance->model->eval();
         return nullptr;

@@ -19,7 +19,7 @@ int main() {
         for (int level : {0, 1, 0}) {
             for (unsigned i = 0; i < api->port_count; ++i)
                 if (api->ports[i].direction == 2) *static_cast<char*>(ports[i]) = level;
-            if (const char* stopped = api->eval(model)) return std::puts(stopped), 1;
+            if (const char* stopped = api->eval(model, true)) return std::puts(stopped), 1;
         }
         std::printf("%u ports, last is %s\n", api->port_count, api->ports[api->port_count - 1].name);
         api->destroy(model);
