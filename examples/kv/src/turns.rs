@@ -1,0 +1,220 @@
+//! Tasks that take turns in one thread, so that a run is the same to the cycle each time.
+//!
+//! A task is a future. It waits for completions, which an [`Inbox`] sorts by queue pair, or for a time. When all wait, time passes.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use stroma_verbs::{CompletionQueue, WorkCompletion};
+
+use crate::{Error, Result};
+
+/// Time, and how it passes.
+pub trait Time {
+    /// Now, in cycles.
+    fn now(&self) -> u64;
+    /// Lets time pass until a card has written something to memory, `cycles` at most.
+    fn pass(&self, cycles: u64);
+}
+
+/// A time to which tasks can set alarms.
+pub struct Clock {
+    time: Box<dyn Time>,
+    alarms: RefCell<BTreeSet<u64>>,
+}
+
+impl Clock {
+    /// A clock that shows this time.
+    #[must_use]
+    pub fn new(time: Box<dyn Time>) -> Rc<Self> {
+        Rc::new(Self { time, alarms: RefCell::default() })
+    }
+
+    /// Now, in cycles.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.time.now()
+    }
+
+    /// Waits for so many cycles.
+    pub async fn sleep(&self, cycles: u64) {
+        let end = self.now() + cycles;
+        self.alarms.borrow_mut().insert(end);
+        poll_fn(|_| if self.now() >= end { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    /// Passes on to the next alarm, or until a card stirs.
+    fn pass(&self) {
+        /// Most cycles between two looks at completion queues.
+        const TURN: u64 = 4096;
+        let now = self.now();
+        let mut alarms = self.alarms.borrow_mut();
+        alarms.retain(|alarm| *alarm > now);
+        let cycles = alarms.first().map_or(TURN, |alarm| (alarm - now).min(TURN));
+        self.time.pass(cycles);
+    }
+}
+
+/// Completions of one queue, kept until who waits for them takes them.
+pub struct Inbox {
+    queue: Arc<CompletionQueue>,
+    found: RefCell<HashMap<u32, [VecDeque<WorkCompletion>; 2]>>,
+    /// Queue pairs with receives that have completed, in their order.
+    arrivals: RefCell<VecDeque<u32>>,
+}
+
+impl Inbox {
+    /// An inbox whose queue nobody else looks at.
+    #[must_use]
+    pub fn new(queue: &Arc<CompletionQueue>) -> Rc<Self> {
+        Rc::new(Self { queue: Arc::clone(queue), found: RefCell::default(), arrivals: RefCell::default() })
+    }
+
+    /// The queue.
+    #[must_use]
+    pub const fn queue(&self) -> &Arc<CompletionQueue> {
+        &self.queue
+    }
+
+    /// Takes in what there is; how much that was.
+    fn look(&self) -> Result<usize> {
+        let mut room = [WorkCompletion::default(); 16];
+        let count = self.queue.poll(&mut room)?;
+        for completion in &room[..count] {
+            let mut found = self.found.borrow_mut();
+            let of = found.entry(completion.queue_pair).or_default();
+            of[usize::from(completion.is_receive)].push_back(*completion);
+            if completion.is_receive {
+                self.arrivals.borrow_mut().push_back(completion.queue_pair);
+            }
+        }
+        Ok(count)
+    }
+
+    fn take(&self, queue_pair: u32, is_receive: bool) -> Option<WorkCompletion> {
+        self.found.borrow_mut().get_mut(&queue_pair)?[usize::from(is_receive)].pop_front()
+    }
+
+    /// The next completion of a queue pair's requests, or of its receives.
+    pub(crate) async fn next(&self, queue_pair: u32, is_receive: bool) -> WorkCompletion {
+        poll_fn(|_| self.take(queue_pair, is_receive).map_or(Poll::Pending, Poll::Ready)).await
+    }
+
+    /// The next receive that has completed, whosever it is.
+    pub(crate) async fn arrival(&self) -> WorkCompletion {
+        poll_fn(|_| {
+            let queue_pair = self.arrivals.borrow_mut().pop_front();
+            let found = queue_pair.and_then(|queue_pair| self.take(queue_pair, true));
+            found.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+
+    /// Forgets completions of a queue pair's requests.
+    pub(crate) fn forget(&self, queue_pair: u32) {
+        if let Some(found) = self.found.borrow_mut().get_mut(&queue_pair) {
+            found[0].clear();
+        }
+    }
+}
+
+/// Something to be done.
+pub type Task<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
+
+/// Carries tasks out in turn, until all of `tasks` are done. Those `beside` them go on as long.
+///
+/// # Errors
+/// The first that a task ends with; what a queue tells of its card; [`Error::Stuck`] after `limit` cycles.
+pub fn run<'a>(
+    clock: &Clock,
+    inboxes: &[Rc<Inbox>],
+    tasks: Vec<Task<'a>>,
+    beside: Vec<Task<'a>>,
+    limit: u64,
+) -> Result<()> {
+    let end = clock.now() + limit;
+    let left = Cell::new(tasks.len());
+    let count = |task: Task<'a>| -> Task<'a> {
+        let left = &left;
+        Box::pin(async move {
+            task.await?;
+            left.set(left.get() - 1);
+            Ok(())
+        })
+    };
+    let mut all: Vec<Task<'_>> = tasks.into_iter().map(count).chain(beside).collect();
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        let mut turn = Vec::with_capacity(all.len());
+        for mut task in all {
+            match task.as_mut().poll(&mut context) {
+                Poll::Pending => turn.push(task),
+                Poll::Ready(ended) => ended?,
+            }
+        }
+        all = turn;
+        if left.get() == 0 {
+            return Ok(());
+        }
+        let mut found = 0;
+        for inbox in inboxes {
+            found += inbox.look()?;
+        }
+        if found == 0 {
+            if clock.now() >= end {
+                return Err(Error::Stuck { left: left.get(), cycles: limit });
+            }
+            clock.pass();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Passes as fast as it is asked to.
+    #[derive(Default)]
+    struct Counted(Cell<u64>);
+
+    impl Time for Counted {
+        fn now(&self) -> u64 {
+            self.0.get()
+        }
+
+        fn pass(&self, cycles: u64) {
+            self.0.set(self.0.get() + cycles);
+        }
+    }
+
+    #[test]
+    fn tasks_wake_in_the_order_of_their_alarms() {
+        let clock = Clock::new(Box::new(Counted::default()));
+        let woken = RefCell::new(Vec::new());
+        let sleeper = |cycles: u64| -> Task<'_> {
+            let (clock, woken) = (&clock, &woken);
+            Box::pin(async move {
+                for _ in 0..2 {
+                    clock.sleep(cycles).await;
+                    woken.borrow_mut().push((clock.now(), cycles));
+                }
+                Ok(())
+            })
+        };
+        run(&clock, &[], vec![sleeper(70), sleeper(30), sleeper(10_000)], vec![sleeper(50_000)], 30_000).unwrap();
+        assert_eq!(*woken.borrow(), [(30, 30), (60, 30), (70, 70), (140, 70), (10_000, 10_000), (20_000, 10_000)]);
+    }
+
+    #[test]
+    fn who_waits_for_ever_is_told_of() {
+        let clock = Clock::new(Box::new(Counted::default()));
+        let task: Task<'_> = Box::pin(std::future::pending());
+        let error = run(&clock, &[], vec![task], Vec::new(), 5000).unwrap_err();
+        assert!(matches!(error, Error::Stuck { left: 1, cycles: 5000 }), "{error}");
+    }
+}
