@@ -1,6 +1,5 @@
 //! A store in plain memory, reached through models of the kernels after delays by chance: thousands of schedules in the time of one on cards.
 
-#[cfg(test)]
 mod tests;
 
 use std::cell::{Cell, RefCell};
@@ -17,8 +16,9 @@ use crate::{Clock, Error, Layout, Memory, Reach, Result, Store, Time, server};
 /// Address and key of the memory.
 pub(crate) const BASE: u64 = 0x7f00_0000_0000;
 pub(crate) const KEY: u32 = 5;
-/// Cycles that anything takes at most.
-const DELAY: u64 = 40;
+/// Cycles that anything takes at least, and how many more at most.
+const DELAY: u64 = 20;
+const SPREAD: u64 = 30;
 
 /// Memory that many have a share of.
 #[derive(Clone)]
@@ -108,7 +108,7 @@ pub(crate) struct Fake {
 
 impl Fake {
     async fn delay(&mut self) {
-        let cycles = 1 + self.random.below(DELAY);
+        let cycles = DELAY + self.random.below(SPREAD);
         self.clock.sleep(cycles).await;
     }
 }

@@ -1,6 +1,7 @@
 //! Two simulated cards on a cable: clients on one, the store on the other.
 
 mod paced;
+mod play;
 
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stroma_abi::{Psn, Qpn};
-use stroma_sim::link::{Faults, LinkConfig};
+use stroma_sim::link::{Counters, Faults, LinkConfig};
 use stroma_sim::{Shared, World};
 use stroma_top::Profile;
 use stroma_verbs::{
@@ -19,6 +20,7 @@ use stroma_verilate::Options;
 
 use crate::{Client, Clock, DESK, Error, Inbox, Layout, Line, ROOM, Result, Server, Store, Task, Way};
 use paced::{Paced, SimTime};
+pub use play::Played;
 
 /// Entries of completion queues.
 const COMPLETIONS: usize = 256;
@@ -99,6 +101,13 @@ impl Rig {
         for (station, faults) in faults.into_iter().enumerate() {
             world.line(station).set_faults(faults);
         }
+    }
+
+    /// What became of the frames of either card.
+    #[must_use]
+    pub fn lines(&self) -> [Counters; 2] {
+        let mut world = self.shared.world();
+        [CLIENTS, SERVER].map(|station| world.line(station).counters())
     }
 
     /// The clock of both hosts.

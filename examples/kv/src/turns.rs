@@ -2,7 +2,7 @@
 //!
 //! A task is a future. It waits for completions, which an [`Inbox`] sorts by queue pair, or for a time. When all wait, time passes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -126,48 +126,45 @@ impl Inbox {
 /// Something to be done.
 pub type Task<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
+/// Gives each task a turn; those that are done go.
+fn turn(tasks: &mut Vec<Task<'_>>) -> Result<()> {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut left = Vec::with_capacity(tasks.len());
+    for mut task in tasks.drain(..) {
+        match task.as_mut().poll(&mut context) {
+            Poll::Pending => left.push(task),
+            Poll::Ready(ended) => ended?,
+        }
+    }
+    tasks.append(&mut left);
+    Ok(())
+}
+
 /// Carries tasks out in turn, until all of `tasks` are done. Those `beside` them go on as long.
 ///
 /// # Errors
 /// The first that a task ends with; what a queue tells of its card; [`Error::Stuck`] after `limit` cycles.
-pub fn run<'a>(
+pub fn run(
     clock: &Clock,
     inboxes: &[Rc<Inbox>],
-    tasks: Vec<Task<'a>>,
-    beside: Vec<Task<'a>>,
+    mut tasks: Vec<Task<'_>>,
+    mut beside: Vec<Task<'_>>,
     limit: u64,
 ) -> Result<()> {
     let end = clock.now() + limit;
-    let left = Cell::new(tasks.len());
-    let count = |task: Task<'a>| -> Task<'a> {
-        let left = &left;
-        Box::pin(async move {
-            task.await?;
-            left.set(left.get() - 1);
-            Ok(())
-        })
-    };
-    let mut all: Vec<Task<'_>> = tasks.into_iter().map(count).chain(beside).collect();
-    let mut context = Context::from_waker(Waker::noop());
     loop {
-        let mut turn = Vec::with_capacity(all.len());
-        for mut task in all {
-            match task.as_mut().poll(&mut context) {
-                Poll::Pending => turn.push(task),
-                Poll::Ready(ended) => ended?,
-            }
-        }
-        all = turn;
-        if left.get() == 0 {
+        turn(&mut tasks)?;
+        if tasks.is_empty() {
             return Ok(());
         }
+        turn(&mut beside)?;
         let mut found = 0;
         for inbox in inboxes {
             found += inbox.look()?;
         }
         if found == 0 {
             if clock.now() >= end {
-                return Err(Error::Stuck { left: left.get(), cycles: limit });
+                return Err(Error::Stuck { left: tasks.len(), cycles: limit });
             }
             clock.pass();
         }
@@ -176,6 +173,8 @@ pub fn run<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     /// Passes as fast as it is asked to.

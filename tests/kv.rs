@@ -1,0 +1,128 @@
+//! The key-value store of `examples/kv` on two cards: what its clients see can be explained by a plain map, whatever the wire does.
+
+use std::collections::BTreeMap;
+
+use stroma_kv::history::Bytes;
+use stroma_kv::mix::Mix;
+use stroma_kv::rig::{Plan, Played, Rig};
+use stroma_kv::{Client, Layout, Map, Result, Way};
+use stroma_sim::link::Counters;
+use stroma_tests::faulty::faults;
+use stroma_top::Profile;
+
+/// Two buckets, which six keys can fill.
+const LAYOUT: Layout = Layout { log_buckets: 1, log_buffers: 9, buffer_bytes: 256 };
+const KEYS: u64 = 6;
+const CLIENTS: usize = 4;
+
+fn rig(profile: Profile, percent: u32, seed: u64) -> Rig {
+    // Small packets, so that there are many to be lost, and little patience.
+    let plan = Plan { path_mtu: 1, timeout: 6, ..Plan::new(profile, LAYOUT) };
+    let rig = Rig::new(plan).unwrap_or_else(|error| panic!("{error}"));
+    rig.spoil([0, 1].map(|end| faults(seed + end, percent)));
+    rig
+}
+
+fn mix(operations: usize, seed: u64) -> Mix {
+    let keys = Mix::keys(KEYS);
+    Mix { name: "race", puts: 35, deletes: 15, operations, keys, value_bytes: 100, seed }
+}
+
+/// Last values of a history, by the GETs at its end.
+fn last(played: &Played) -> BTreeMap<Bytes, Bytes> {
+    let reads = played.events[played.operations..].iter();
+    reads.filter_map(|event| Some((event.key.clone(), value(&event.outcome)?))).collect()
+}
+
+fn value(outcome: &stroma_kv::history::Outcome) -> Option<Bytes> {
+    match outcome {
+        stroma_kv::history::Outcome::Value(value) => value.clone(),
+        other => panic!("{other:?} of a GET"),
+    }
+}
+
+/// Clients race for six keys; all succeed, and there is an order.
+fn race(profile: Profile, way: Way, percent: u32, operations: usize, seed: u64) {
+    let rig = rig(profile, percent, seed);
+    let played = rig.play(way, CLIENTS, &mix(operations, seed)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(played.operations, CLIENTS * operations);
+    played.check().unwrap_or_else(|violation| panic!("{violation}"));
+    let contents = last(&played);
+    assert_eq!(rig.audit().expect("whole objects"), contents, "each key once, and its object whole");
+    assert_eq!(rig.store.borrow().contents().expect("whole objects"), contents);
+    let lost = rig.lines().map(|Counters { lost, .. }| lost);
+    assert_eq!(lost != [0; 2], percent > 0, "frames lost: {lost:?}");
+}
+
+#[test]
+fn kernels_are_linearizable_on_a_perfect_wire() {
+    race(Profile::HundredGig, Way::Kernels, 0, 60, 21);
+}
+
+#[test]
+fn kernels_are_linearizable_on_a_bad_wire() {
+    race(Profile::HundredGig, Way::Kernels, 5, 60, 22);
+}
+
+#[test]
+fn reads_and_writes_are_linearizable_on_a_bad_wire() {
+    race(Profile::TenGig, Way::Reads, 5, 25, 23);
+}
+
+#[test]
+fn messages_are_linearizable_on_a_bad_wire() {
+    race(Profile::TenGig, Way::Messages, 5, 25, 24);
+}
+
+/// Answers a GET with what it saw first.
+struct Stale(Client, BTreeMap<Bytes, Option<Bytes>>);
+
+impl Map for Stale {
+    async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>> {
+        if let Some(value) = self.1.get(key) {
+            return Ok(value.clone());
+        }
+        let value = self.0.get(key).await?;
+        self.1.insert(key.to_vec(), value.clone());
+        Ok(value)
+    }
+
+    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.0.put(key, value).await
+    }
+
+    async fn delete(&mut self, key: &[u8]) -> Result<bool> {
+        self.0.delete(key).await
+    }
+}
+
+/// Forgets every third PUT, and says that it was carried out.
+struct Forgetful(Client, u32);
+
+impl Map for Forgetful {
+    async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>> {
+        self.0.get(key).await
+    }
+
+    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.1 += 1;
+        if self.1.is_multiple_of(3) { Ok(self.0.get(key).await?.is_some()) } else { self.0.put(key, value).await }
+    }
+
+    async fn delete(&mut self, key: &[u8]) -> Result<bool> {
+        self.0.delete(key).await
+    }
+}
+
+#[test]
+fn broken_clients_are_found() {
+    let rig = rig(Profile::TenGig, 0, 25);
+    let stale = rig.play_as(Way::Kernels, 3, &mix(20, 25), |client| Stale(client, BTreeMap::new()));
+    let violation = stale.expect("all succeed").check().expect_err("stale values");
+    assert!(violation.ordered < violation.total, "{violation}");
+    let forgetful = rig.play_as(Way::Kernels, 3, &mix(20, 26), |client| Forgetful(client, 0));
+    let violation = forgetful.expect("all succeed").check().expect_err("lost updates");
+    assert!(violation.ordered < violation.total, "{violation}");
+    let honest = rig.play(Way::Kernels, 3, &mix(20, 27)).expect("all succeed");
+    honest.check().unwrap_or_else(|violation| panic!("the store itself is sound: {violation}"));
+}
