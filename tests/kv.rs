@@ -106,7 +106,11 @@ impl Map for Forgetful {
 
     async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.1 += 1;
-        if self.1.is_multiple_of(3) { Ok(self.0.get(key).await?.is_some()) } else { self.0.put(key, value).await }
+        if self.1.is_multiple_of(3) {
+            Ok(self.0.get(key).await?.is_some())
+        } else {
+            self.0.put(key, value).await
+        }
     }
 
     async fn delete(&mut self, key: &[u8]) -> Result<bool> {

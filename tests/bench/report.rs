@@ -50,12 +50,9 @@ impl Metric {
 
     const fn origin(self) -> Origin {
         match self {
-            Self::Goodput
-            | Self::Rate
-            | Self::Operations
-            | Self::Cycles
-            | Self::Latency
-            | Self::Ratio => Origin::Simulated,
+            Self::Goodput | Self::Rate | Self::Operations | Self::Cycles | Self::Latency | Self::Ratio => {
+                Origin::Simulated
+            }
             Self::Wall | Self::SpeedRatio | Self::Speed => Origin::Machine,
         }
     }

@@ -22,7 +22,9 @@ pub enum Error {
     #[error(transparent)]
     BadChain(#[from] BadChain),
     /// A store that cannot be laid out.
-    #[error("a store of 2^{log_buckets} buckets and 2^{log_buffers} buffers of {buffer_bytes} bytes: {reason}")]
+    #[error(
+        "a store of 2^{log_buckets} buckets and 2^{log_buffers} buffers of {buffer_bytes} bytes: {reason}"
+    )]
     Layout {
         /// log2 of the buckets.
         log_buckets: u32,
@@ -50,7 +52,9 @@ pub enum Error {
         max: usize,
     },
     /// No buffer is free. Those of replaced and deleted values are, after a [sweep](crate::Store::sweep).
-    #[error("PUT: all {buffers} buffers are taken, and those of replaced values stay so until the store is swept")]
+    #[error(
+        "PUT: all {buffers} buffers are taken, and those of replaced values stay so until the store is swept"
+    )]
     OutOfSpace {
         /// How many there are.
         buffers: u64,

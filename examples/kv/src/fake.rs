@@ -52,7 +52,8 @@ impl Memory for Shared {
 
 impl models::Memory for Shared {
     fn read(&mut self, key: u32, va: u64, len: usize) -> std::result::Result<Vec<u8>, Failure> {
-        let at = usize::try_from(va.checked_sub(BASE).ok_or(Failure::Refused)?).map_err(|_| Failure::Refused)?;
+        let at =
+            usize::try_from(va.checked_sub(BASE).ok_or(Failure::Refused)?).map_err(|_| Failure::Refused)?;
         let memory = self.0.borrow();
         let bytes = memory.get(at..at.saturating_add(len)).filter(|_| key == KEY);
         bytes.map(<[u8]>::to_vec).ok_or(Failure::Refused)

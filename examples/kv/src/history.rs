@@ -76,7 +76,11 @@ impl Event {
 impl fmt::Display for Event {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { client, operation, outcome, invoked, returned, .. } = self;
-        write!(out, "client {client}, cycles {} to {}: {operation:?} gave {outcome:?}", invoked.cycle, returned.cycle)
+        write!(
+            out,
+            "client {client}, cycles {} to {}: {operation:?} gave {outcome:?}",
+            invoked.cycle, returned.cycle
+        )
     }
 }
 

@@ -65,7 +65,8 @@ impl Layout {
         if log_buckets > 20 || log_buffers > 20 {
             return wrong("at most 2^20 of either");
         }
-        if !(BUFFER_MIN..=LENGTH_MAX).contains(&buffer_bytes) || !(buffer_bytes as usize).is_multiple_of(LINE) {
+        if !(BUFFER_MIN..=LENGTH_MAX).contains(&buffer_bytes) || !(buffer_bytes as usize).is_multiple_of(LINE)
+        {
             return wrong("buffers have 64 to 4096 bytes, whole lines of 64");
         }
         Ok(())

@@ -43,17 +43,25 @@ fn main() -> anyhow::Result<()> {
     for key in &keys {
         rig.store.borrow_mut().put(key, &[0; VALUE])?;
     }
-    println!("two {} cards; {clients} clients, {operations} operations each; {KEYS} keys, values of {VALUE} bytes; {loss} % of frames lost", profile.name());
+    println!(
+        "two {} cards; {clients} clients, {operations} operations each; {KEYS} keys, values of {VALUE} bytes; {loss} % of frames lost",
+        profile.name()
+    );
     rig.spoil([1, 2].map(|seed| faults(seed, loss)));
     println!("\n{:<12} {:<9} {:>9} {:>9} {:>9}", "mix", "way", "k op/s", "GET, us", "PUT, us");
-    for mix in [Mix::read_heavy(operations, keys.clone(), VALUE, 1), Mix::write_heavy(operations, keys, VALUE, 2)] {
+    for mix in
+        [Mix::read_heavy(operations, keys.clone(), VALUE, 1), Mix::write_heavy(operations, keys, VALUE, 2)]
+    {
         for way in Way::ALL {
-            let played = rig.play(way, clients, &mix).with_context(|| format!("{} by {}", mix.name, way.name()))?;
+            let played =
+                rig.play(way, clients, &mix).with_context(|| format!("{} by {}", mix.name, way.name()))?;
             played.check()?;
             let seconds = microseconds(profile, played.cycles) / 1e6;
             let count = u32::try_from(played.operations).map_or(f64::INFINITY, f64::from);
             let mean = |kind: fn(&Operation) -> bool| {
-                played.mean(kind).map_or_else(|| "-".to_owned(), |cycles| format!("{:.2}", microseconds(profile, cycles)))
+                played
+                    .mean(kind)
+                    .map_or_else(|| "-".to_owned(), |cycles| format!("{:.2}", microseconds(profile, cycles)))
             };
             let get = mean(|operation| *operation == Operation::Get);
             let put = mean(|operation| matches!(operation, Operation::Put(_)));

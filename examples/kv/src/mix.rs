@@ -58,7 +58,13 @@ impl Mix {
 ///
 /// # Errors
 /// The first that an operation ends with; it stands in the history without an outcome.
-pub async fn play(map: &mut impl Map, client: usize, mix: &Mix, clock: &Rc<Clock>, recorder: &Recorder) -> Result<()> {
+pub async fn play(
+    map: &mut impl Map,
+    client: usize,
+    mix: &Mix,
+    clock: &Rc<Clock>,
+    recorder: &Recorder,
+) -> Result<()> {
     let mut random = SplitMix64::new(mix.seed ^ (client as u64 + 1) << 40);
     for number in 0..mix.operations {
         let which = usize::try_from(random.below(mix.keys.len() as u64)).unwrap_or(0);

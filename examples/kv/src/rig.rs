@@ -13,9 +13,7 @@ use stroma_abi::{Psn, Qpn};
 use stroma_sim::link::{Counters, Faults, LinkConfig};
 use stroma_sim::{Shared, World};
 use stroma_top::Profile;
-use stroma_verbs::{
-    Access, Address, Connection, Device, ProtectionDomain, QueuePair, QueuePairKind,
-};
+use stroma_verbs::{Access, Address, Connection, Device, ProtectionDomain, QueuePair, QueuePairKind};
 use stroma_verilate::Options;
 
 use crate::{Client, Clock, DESK, Error, Inbox, Layout, Line, ROOM, Result, Server, Store, Task, Way};

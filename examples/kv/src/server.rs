@@ -54,7 +54,12 @@ impl Server {
             let found = self.inbox.arrival().await;
             let (status, vendor, queue_pair) = (found.status, found.vendor, found.queue_pair);
             if status != Status::Success {
-                return Err(Error::Completion { operation: "RECV of the server", queue_pair, status, vendor });
+                return Err(Error::Completion {
+                    operation: "RECV of the server",
+                    queue_pair,
+                    status,
+                    vendor,
+                });
             }
             self.clock.sleep(self.cost).await;
             let desk = usize::try_from(found.wr_id).unwrap_or(usize::MAX);

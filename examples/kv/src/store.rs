@@ -172,7 +172,8 @@ impl<M: Memory> Store<M> {
 
     fn buckets(&self) -> impl Iterator<Item = Result<Bucket>> {
         let base = self.directory.shape.base;
-        (0..self.directory.layout.buckets()).map(move |number| self.bucket(base + (number * BUCKET_LEN) as u64))
+        (0..self.directory.layout.buckets())
+            .map(move |number| self.bucket(base + (number * BUCKET_LEN) as u64))
     }
 
     /// All keys and their values, as the processor sees them.

@@ -205,8 +205,12 @@ mod tests {
                 Ok(())
             })
         };
-        run(&clock, &[], vec![sleeper(70), sleeper(30), sleeper(10_000)], vec![sleeper(50_000)], 30_000).unwrap();
-        assert_eq!(*woken.borrow(), [(30, 30), (60, 30), (70, 70), (140, 70), (10_000, 10_000), (20_000, 10_000)]);
+        run(&clock, &[], vec![sleeper(70), sleeper(30), sleeper(10_000)], vec![sleeper(50_000)], 30_000)
+            .unwrap();
+        assert_eq!(
+            *woken.borrow(),
+            [(30, 30), (60, 30), (70, 70), (140, 70), (10_000, 10_000), (20_000, 10_000)]
+        );
     }
 
     #[test]

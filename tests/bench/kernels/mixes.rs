@@ -25,7 +25,9 @@ pub(crate) fn measure(report: &mut Report) {
     for key in &keys {
         rig.store.borrow_mut().put(key, &[0; VALUE]).unwrap_or_else(|error| panic!("{error}"));
     }
-    for mix in [Mix::read_heavy(OPERATIONS, keys.clone(), VALUE, 1), Mix::write_heavy(OPERATIONS, keys, VALUE, 2)] {
+    for mix in
+        [Mix::read_heavy(OPERATIONS, keys.clone(), VALUE, 1), Mix::write_heavy(OPERATIONS, keys, VALUE, 2)]
+    {
         for way in Way::ALL {
             let name = format!("kv.{}.{}", mix.name, way.name());
             report.progress.doing(&name);
@@ -48,7 +50,8 @@ fn price(way: Way) -> String {
     match way {
         Way::Kernels => "GET: `get`; PUT: two chains of `prism`; clients check CRCs in no time".to_owned(),
         Way::Reads => {
-            "GET: two READs; PUT: two READs, a lock by atomic, WRITEs; clients check CRCs in no time".to_owned()
+            "GET: two READs; PUT: two READs, a lock by atomic, WRITEs; clients check CRCs in no time"
+                .to_owned()
         }
         Way::Messages => format!("SEND, {CPU_NS} ns of the server's one core, SEND back"),
     }

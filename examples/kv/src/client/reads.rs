@@ -79,8 +79,11 @@ impl<R: Reach> Client<R> {
                 continue;
             }
             let (entry, count) = (entry(key, &object, buffer).to_bytes(), (bucket.count + 1).to_le_bytes());
-            let places =
-                [(buffer, &object[..]), (bucket.entry_at(place), &entry[..]), (bucket.count_at(), &count[..])];
+            let places = [
+                (buffer, &object[..]),
+                (bucket.entry_at(place), &entry[..]),
+                (bucket.count_at(), &count[..]),
+            ];
             self.line.write(&places).await?;
             return Ok(found.is_some());
         }

@@ -53,12 +53,18 @@ fn each_way_does_what_a_map_does() {
                     let length = usize::try_from(random.below(80)).unwrap();
                     let value = [&number.to_le_bytes()[..], &vec![7; length]].concat();
                     match alone(&world, client.put(key, &value)) {
-                        Ok(replaced) => assert_eq!(map.insert(key.clone(), value).is_some(), replaced, "{way:?}"),
+                        Ok(replaced) => {
+                            assert_eq!(map.insert(key.clone(), value).is_some(), replaced, "{way:?}")
+                        }
                         Err(Error::BucketFull { .. }) => assert!(!map.contains_key(key), "{way:?}"),
                         Err(error) => panic!("{way:?}: {error}"),
                     }
                 }
-                2 => assert_eq!(alone(&world, client.delete(key)).unwrap(), map.remove(key).is_some(), "{way:?}"),
+                2 => assert_eq!(
+                    alone(&world, client.delete(key)).unwrap(),
+                    map.remove(key).is_some(),
+                    "{way:?}"
+                ),
                 _ => assert_eq!(alone(&world, client.get(key)).unwrap(), map.get(key).cloned(), "{way:?}"),
             }
         }
@@ -74,11 +80,13 @@ fn race(way: Way, seed: u64) {
     let mix =
         Mix { name: "race", puts: 40, deletes: 20, operations: 12, keys: keys.clone(), value_bytes: 8, seed };
     let recorder = Recorder::default();
-    let mut clients: Vec<Client<Fake>> = (0..4).map(|number| client(&world, way, seed * 31 + number)).collect();
+    let mut clients: Vec<Client<Fake>> =
+        (0..4).map(|number| client(&world, way, seed * 31 + number)).collect();
     let tasks = clients.iter_mut().enumerate().map(|(number, client)| -> Task<'_> {
         Box::pin(play(client, number, &mix, &world.clock, &recorder))
     });
-    run(&world.clock, &[], tasks.collect(), Vec::new(), LIMIT).unwrap_or_else(|error| panic!("{way:?} {seed}: {error}"));
+    run(&world.clock, &[], tasks.collect(), Vec::new(), LIMIT)
+        .unwrap_or_else(|error| panic!("{way:?} {seed}: {error}"));
     for key in keys {
         alone(&world, record(&mut clients[0], 9, key, Operation::Get, &world.clock, &recorder)).unwrap();
     }
@@ -122,7 +130,10 @@ fn a_full_bucket_is_told_and_stays_as_it_is() {
         assert!(matches!(full, Error::BucketFull { bucket: found } if found == bucket), "{way:?}: {full}");
         assert!(alone(&world, client.put(&keys[1], b"other")).unwrap(), "{way:?}: a replacement has room");
         assert!(alone(&world, client.delete(&keys[0])).unwrap());
-        assert!(!alone(&world, client.put(&keys[3], b"value")).unwrap(), "{way:?}: in the place of the one that went");
+        assert!(
+            !alone(&world, client.put(&keys[3], b"value")).unwrap(),
+            "{way:?}: in the place of the one that went"
+        );
         assert_eq!(world.store.borrow().contents().unwrap().len(), 3);
     }
 }
@@ -200,8 +211,15 @@ fn an_object_that_is_torn_is_never_answered() {
     for way in [Way::Kernels, Way::Reads] {
         let error = torn(way, None).unwrap_err();
         let address = BASE + SMALL.buffers_at() as u64;
-        assert!(matches!(error, Error::Torn { address: found, length: 29 } if found == address), "{way:?}: {error}");
-        assert_eq!(torn(way, Some(60)).unwrap(), Some(b"value".to_vec()), "{way:?}: whole at the second look");
+        assert!(
+            matches!(error, Error::Torn { address: found, length: 29 } if found == address),
+            "{way:?}: {error}"
+        );
+        assert_eq!(
+            torn(way, Some(60)).unwrap(),
+            Some(b"value".to_vec()),
+            "{way:?}: whole at the second look"
+        );
     }
     let refused = torn(Way::Messages, None).unwrap_err();
     assert!(matches!(refused, Error::Refused { .. }), "{refused}");
@@ -262,7 +280,13 @@ fn a_client_with_a_stale_cache_is_found() {
     let found = (0..20).filter(|seed| {
         let world = World::new(SMALL);
         let mix = Mix {
-            name: "race", puts: 40, deletes: 20, operations: 12, keys: neighbours(3), value_bytes: 8, seed: *seed,
+            name: "race",
+            puts: 40,
+            deletes: 20,
+            operations: 12,
+            keys: neighbours(3),
+            value_bytes: 8,
+            seed: *seed,
         };
         let recorder = Recorder::default();
         let stale = |number| Stale(client(&world, Way::Kernels, seed * 31 + number), BTreeMap::new());

@@ -26,7 +26,10 @@ pub struct Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, total, ordered, next } = self;
-        write!(out, "key {key:x?} is not linearizable: {ordered} of {total} operations have an order, and none of these fits behind them:")?;
+        write!(
+            out,
+            "key {key:x?} is not linearizable: {ordered} of {total} operations have an order, and none of these fits behind them:"
+        )?;
         next.iter().try_for_each(|event| write!(out, "\n  {event}"))
     }
 }
@@ -51,7 +54,9 @@ fn apply(event: &Event, value: Option<&Bytes>) -> Option<Option<Bytes>> {
     let fits = match (&event.operation, &event.outcome) {
         (_, Outcome::Unknown) => true,
         (Operation::Get, Outcome::Value(found)) => found.as_ref() == value,
-        (Operation::Put(_) | Operation::Delete, Outcome::WasThere(was_there)) => *was_there == value.is_some(),
+        (Operation::Put(_) | Operation::Delete, Outcome::WasThere(was_there)) => {
+            *was_there == value.is_some()
+        }
         _ => false,
     };
     let after = match &event.operation {
@@ -77,8 +82,10 @@ impl Key<'_> {
     /// Operations that may come next by their times, the one that was invoked first at the end.
     fn candidates(&self, come: &Come) -> Vec<usize> {
         let left = || (0..self.events.len()).filter(|number| !has(come, *number));
-        let first_return = left().filter(|number| self.is_known(*number)).map(|number| self.events[number].returned).min();
-        let is_early = |number: &usize| first_return.is_none_or(|first| self.events[*number].invoked <= first);
+        let first_return =
+            left().filter(|number| self.is_known(*number)).map(|number| self.events[number].returned).min();
+        let is_early =
+            |number: &usize| first_return.is_none_or(|first| self.events[*number].invoked <= first);
         left().rev().filter(is_early).collect()
     }
 

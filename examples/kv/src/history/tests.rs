@@ -109,13 +109,17 @@ fn an_unknown_end_may_be_any() {
         (vec![Some(1), Some(1)], true),
         (vec![Some(1), None], false),
     ] {
-        let reads = seen.iter().zip(0..).map(|(value, number)| get(1, (10 + 10 * number, 15 + 10 * number), *value));
+        let reads =
+            seen.iter().zip(0..).map(|(value, number)| get(1, (10 + 10 * number, 15 + 10 * number), *value));
         let events: Vec<Event> = std::iter::once(lost.clone()).chain(reads).collect();
         assert_eq!(verdict(&events).is_ok(), expected, "{seen:?}");
     }
     // It took no effect before it was asked for.
     assert!(verdict(&[get(1, (0, 1), Some(1)), lost]).is_err());
-    assert_eq!(verdict(&[put(0, (0, 1), 1, false), unknown(1, 2, Operation::Delete), get(0, (90, 91), None)]), Ok(()));
+    assert_eq!(
+        verdict(&[put(0, (0, 1), 1, false), unknown(1, 2, Operation::Delete), get(0, (90, 91), None)]),
+        Ok(())
+    );
 }
 
 #[test]
@@ -158,7 +162,13 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     let stretch = prop_oneof![3 => 0..10_u64, 1 => 0..400_u64];
     (0..4_usize, operation, stretch.clone(), stretch, prop::bool::weighted(0.1)).prop_map(
-        |(client, operation, before, behind, is_unknown)| Step { client, operation, before, behind, is_unknown },
+        |(client, operation, before, behind, is_unknown)| Step {
+            client,
+            operation,
+            before,
+            behind,
+            is_unknown,
+        },
     )
 }
 
@@ -247,7 +257,8 @@ fn has_order(value: Option<&Bytes>, left: &[&Event]) -> bool {
         let event = left[number];
         let others: Vec<&Event> =
             left.iter().enumerate().filter(|(other, _)| *other != number).map(|(_, event)| *event).collect();
-        let is_early = others.iter().all(|other| other.outcome == Outcome::Unknown || other.returned >= event.invoked);
+        let is_early =
+            others.iter().all(|other| other.outcome == Outcome::Unknown || other.returned >= event.invoked);
         let fits = match (&event.operation, &event.outcome) {
             (_, Outcome::Unknown) => true,
             (Operation::Get, Outcome::Value(found)) => found.as_ref() == value,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::layout::LOCK;
 use super::Memory;
+use crate::layout::LOCK;
 use crate::{Result, Store};
 
 impl<M: Memory> Store<M> {
@@ -29,7 +29,8 @@ impl<M: Memory> Store<M> {
         let mut giver = self.empty_list()?;
         let mut free = 0;
         for number in 0..layout.buffers() {
-            let buffer = self.directory.list + (layout.buffers_at() + number * layout.buffer_bytes as usize) as u64;
+            let buffer =
+                self.directory.list + (layout.buffers_at() + number * layout.buffer_bytes as usize) as u64;
             if reachable.contains(&buffer) {
                 continue;
             }
