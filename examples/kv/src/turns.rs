@@ -3,7 +3,7 @@
 //! A task is a future. It waits for completions, which an [`Inbox`] sorts by queue pair, or for a time. When all wait, time passes.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -63,16 +63,14 @@ impl Clock {
 /// Completions of one queue, kept until who waits for them takes them.
 pub struct Inbox {
     queue: Arc<CompletionQueue>,
-    found: RefCell<HashMap<u32, [VecDeque<WorkCompletion>; 2]>>,
-    /// Queue pairs with receives that have completed, in their order.
-    arrivals: RefCell<VecDeque<u32>>,
+    found: RefCell<VecDeque<WorkCompletion>>,
 }
 
 impl Inbox {
     /// An inbox whose queue nobody else looks at.
     #[must_use]
     pub fn new(queue: &Arc<CompletionQueue>) -> Rc<Self> {
-        Rc::new(Self { queue: Arc::clone(queue), found: RefCell::default(), arrivals: RefCell::default() })
+        Rc::new(Self { queue: Arc::clone(queue), found: RefCell::default() })
     }
 
     /// The queue.
@@ -85,41 +83,33 @@ impl Inbox {
     fn look(&self) -> Result<usize> {
         let mut room = [WorkCompletion::default(); 16];
         let count = self.queue.poll(&mut room)?;
-        for completion in &room[..count] {
-            let mut found = self.found.borrow_mut();
-            let of = found.entry(completion.queue_pair).or_default();
-            of[usize::from(completion.is_receive)].push_back(*completion);
-            if completion.is_receive {
-                self.arrivals.borrow_mut().push_back(completion.queue_pair);
-            }
-        }
+        self.found.borrow_mut().extend(&room[..count]);
         Ok(count)
     }
 
-    fn take(&self, queue_pair: u32, is_receive: bool) -> Option<WorkCompletion> {
-        self.found.borrow_mut().get_mut(&queue_pair)?[usize::from(is_receive)].pop_front()
-    }
-
-    /// The next completion of a queue pair's requests, or of its receives.
-    pub(crate) async fn next(&self, queue_pair: u32, is_receive: bool) -> WorkCompletion {
-        poll_fn(|_| self.take(queue_pair, is_receive).map_or(Poll::Pending, Poll::Ready)).await
-    }
-
-    /// The next receive that has completed, whosever it is.
-    pub(crate) async fn arrival(&self) -> WorkCompletion {
+    /// The oldest completion that is wanted.
+    async fn first(&self, is_wanted: impl Fn(&WorkCompletion) -> bool) -> WorkCompletion {
         poll_fn(|_| {
-            let queue_pair = self.arrivals.borrow_mut().pop_front();
-            let found = queue_pair.and_then(|queue_pair| self.take(queue_pair, true));
-            found.map_or(Poll::Pending, Poll::Ready)
+            let mut found = self.found.borrow_mut();
+            let place = found.iter().position(&is_wanted);
+            place.and_then(|place| found.remove(place)).map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
 
+    /// The next completion of a queue pair's requests, or of its receives.
+    pub(crate) async fn next(&self, queue_pair: u32, is_receive: bool) -> WorkCompletion {
+        self.first(|found| found.queue_pair == queue_pair && found.is_receive == is_receive).await
+    }
+
+    /// The next receive that has completed, whosever it is.
+    pub(crate) async fn arrival(&self) -> WorkCompletion {
+        self.first(|found| found.is_receive).await
+    }
+
     /// Forgets completions of a queue pair's requests.
     pub(crate) fn forget(&self, queue_pair: u32) {
-        if let Some(found) = self.found.borrow_mut().get_mut(&queue_pair) {
-            found[0].clear();
-        }
+        self.found.borrow_mut().retain(|found| found.queue_pair != queue_pair || found.is_receive);
     }
 }
 
