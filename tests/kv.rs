@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stroma_kv::history::Bytes;
+use stroma_kv::history::{Bytes, Outcome};
 use stroma_kv::mix::Mix;
 use stroma_kv::rig::{Plan, Played, Rig};
 use stroma_kv::{Client, Layout, Map, Result, Way};
@@ -34,9 +34,9 @@ fn last(played: &Played) -> BTreeMap<Bytes, Bytes> {
     reads.filter_map(|event| Some((event.key.clone(), value(&event.outcome)?))).collect()
 }
 
-fn value(outcome: &stroma_kv::history::Outcome) -> Option<Bytes> {
+fn value(outcome: &Outcome) -> Option<Bytes> {
     match outcome {
-        stroma_kv::history::Outcome::Value(value) => value.clone(),
+        Outcome::Value(value) => value.clone(),
         other => panic!("{other:?} of a GET"),
     }
 }

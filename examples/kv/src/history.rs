@@ -8,7 +8,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -87,12 +87,13 @@ impl fmt::Display for Event {
 /// Takes down what clients do that share a thread.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    moments: std::cell::Cell<u64>,
+    moments: Cell<u64>,
     events: RefCell<Vec<Event>>,
 }
 
 impl Recorder {
     /// A moment, later than all before it. `cycle` is not less than that of the last.
+    #[must_use]
     pub fn moment(&self, cycle: u64) -> Moment {
         let number = self.moments.get();
         self.moments.set(number + 1);

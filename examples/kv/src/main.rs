@@ -53,6 +53,7 @@ fn main() -> anyhow::Result<()> {
         [Mix::read_heavy(operations, keys.clone(), VALUE, 1), Mix::write_heavy(operations, keys, VALUE, 2)]
     {
         for way in Way::ALL {
+            rig.store.borrow_mut().sweep()?;
             let played =
                 rig.play(way, clients, &mix).with_context(|| format!("{} by {}", mix.name, way.name()))?;
             played.check()?;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stroma_abi::{Psn, Qpn};
+use stroma_device::Backend;
 use stroma_sim::link::{Counters, Faults, LinkConfig};
 use stroma_sim::{Shared, World};
 use stroma_top::Profile;
@@ -185,7 +186,8 @@ impl Rig {
 impl Host {
     fn open(shared: &Arc<Shared>, index: usize) -> Result<Self> {
         let pace = Arc::new(Paced::new(shared, index));
-        let device = Device::builder().timeout(Duration::from_mins(1)).open(Arc::clone(&pace) as _)?;
+        let backend: Arc<dyn Backend> = pace.clone();
+        let device = Device::builder().timeout(Duration::from_mins(1)).open(backend)?;
         device.port().set_mac(address(index).mac)?;
         device.port().set_address(0, address(index).ip)?;
         let domain = device.protection_domain()?;

@@ -32,6 +32,15 @@ struct Found {
     place: Option<usize>,
 }
 
+/// A chain that publishes an object in a bucket.
+struct Publication {
+    chain: Chain,
+    /// How many steps it has.
+    steps: usize,
+    /// The step that appends the object, if no attempt before has.
+    append: Option<usize>,
+}
+
 impl<R: Reach> Client<R> {
     pub(super) async fn get_by_kernel(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let value_at = object::value_at(key)?;
@@ -102,11 +111,12 @@ impl<R: Reach> Client<R> {
                 continue;
             }
             let target = place.map_or_else(|| bucket.vacancy(key), Ok)?;
-            let (chain, append) = self.publication(key, &object, &bucket, target, place.is_none(), buffer);
-            let steps = append.map_or(0, |step| step + 1).max(usize::from(place.is_none())) + 1;
+            let is_new = place.is_none();
+            let Publication { chain, steps, append } =
+                self.publication(&bucket, target, is_new, &entry(key, &object, buffer.unwrap_or(0)), &object);
             let answer = self.line.call(&chain.request()?).await?;
             if answer.is_done(steps) {
-                return Ok(place.is_some());
+                return Ok(!is_new);
             }
             if let Some(step) = append {
                 match answer.outcome(step) {
@@ -123,29 +133,31 @@ impl<R: Reach> Client<R> {
         Err(self.contended("PUT", key))
     }
 
-    /// The chain that publishes an object, and which of its steps appends it, if none has before.
+    /// The chain that swaps an entry in, and appends its object first if the entry has no address yet.
     fn publication(
         &self,
-        key: &[u8],
-        object: &[u8],
         bucket: &Bucket,
         place: usize,
         is_new: bool,
-        buffer: Option<u64>,
-    ) -> (Chain, Option<usize>) {
+        entry: &BucketEntry,
+        object: &[u8],
+    ) -> Publication {
         let at = |address| Place::new(address, self.directory.key);
         let mut chain = Chain::new();
+        let mut steps = 0;
         if is_new {
             let grow = Swap::new(Comparison::Equal, &bucket.count.to_le_bytes(), &[bucket.count + 1]);
             chain = chain.always(Step::swap(at(bucket.count_at()), &grow));
+            steps += 1;
         }
-        let swap = swap(bucket.entries[place].address, &entry(key, object, buffer.unwrap_or(0)));
-        let publish = Step::swap(at(bucket.entry_at(place)), &swap);
-        if buffer.is_some() {
-            return (chain.then(publish), None);
+        let mut publish = Step::swap(at(bucket.entry_at(place)), &swap(bucket.entries[place].address, entry));
+        let append = (entry.address == 0).then_some(steps);
+        if append.is_some() {
+            chain = chain.then(Step::allocate(at(self.directory.list), self.directory.key, object));
+            publish = publish.with_buffer(1);
+            steps += 1;
         }
-        let append = Step::allocate(at(self.directory.list), self.directory.key, object);
-        (chain.then(append).then(publish.with_buffer(1)), Some(usize::from(is_new)))
+        Publication { chain: chain.then(publish), steps: steps + 1, append }
     }
 
     pub(super) async fn delete_by_kernel(&mut self, key: &[u8]) -> Result<bool> {

@@ -312,7 +312,8 @@ fn an_operation_that_fails_stands_in_the_history_without_an_outcome() {
         assert_eq!(ended.is_ok(), expected != Outcome::Unknown);
         assert_eq!(recorder.events().last().unwrap().outcome, expected);
     }
-    let [first, second] = &recorder.events()[..] else { panic!("two events") };
+    let events = recorder.events();
+    let [first, second] = &events[..] else { panic!("two events") };
     assert!(first.returned < second.invoked && first.invoked == Moment { cycle: 0, number: 0 });
-    check(&BTreeMap::new(), &recorder.events()).unwrap();
+    check(&BTreeMap::new(), &events).unwrap();
 }
