@@ -54,7 +54,7 @@ fn each_way_does_what_a_map_does() {
                     let value = [&number.to_le_bytes()[..], &vec![7; length]].concat();
                     match alone(&world, client.put(key, &value)) {
                         Ok(replaced) => {
-                            assert_eq!(map.insert(key.clone(), value).is_some(), replaced, "{way:?}")
+                            assert_eq!(map.insert(key.clone(), value).is_some(), replaced, "{way:?}");
                         }
                         Err(Error::BucketFull { .. }) => assert!(!map.contains_key(key), "{way:?}"),
                         Err(error) => panic!("{way:?}: {error}"),

@@ -49,22 +49,25 @@ fn with(come: &Come, number: usize) -> Come {
     come
 }
 
-/// The value behind an operation, if it can come when the value is `value`.
-fn apply(event: &Event, value: Option<&Bytes>) -> Option<Option<Bytes>> {
-    let fits = match (&event.operation, &event.outcome) {
+/// Could an operation have had its outcome when the value was `value`?
+fn fits(event: &Event, value: Option<&Bytes>) -> bool {
+    match (&event.operation, &event.outcome) {
         (_, Outcome::Unknown) => true,
         (Operation::Get, Outcome::Value(found)) => found.as_ref() == value,
         (Operation::Put(_) | Operation::Delete, Outcome::WasThere(was_there)) => {
             *was_there == value.is_some()
         }
         _ => false,
-    };
-    let after = match &event.operation {
+    }
+}
+
+/// The value behind it.
+fn behind(event: &Event, value: Option<&Bytes>) -> Option<Bytes> {
+    match &event.operation {
         Operation::Get => value.cloned(),
         Operation::Put(value) => Some(value.clone()),
         Operation::Delete => None,
-    };
-    fits.then_some(after)
+    }
 }
 
 /// Operations of one key, by their invocation.
@@ -94,6 +97,15 @@ impl Key<'_> {
     }
 }
 
+/// How far one order has come.
+struct Level {
+    come: Come,
+    /// What is left behind by them.
+    value: Option<Bytes>,
+    /// Operations that are still to be tried next.
+    candidates: Vec<usize>,
+}
+
 /// An order of operations of one key, whose value was `initial` before; their numbers in `events`.
 pub(super) fn order(initial: Option<&Bytes>, events: &[&Event]) -> Result<Vec<usize>, Violation> {
     let mut numbers: Vec<usize> = (0..events.len()).collect();
@@ -105,12 +117,11 @@ pub(super) fn order(initial: Option<&Bytes>, events: &[&Event]) -> Result<Vec<us
     let nothing = vec![0; events.len().div_ceil(64)];
     let mut tried = HashSet::from([(nothing.clone(), initial.cloned())]);
     let mut best = (0, nothing.clone());
-    // Each level: what has come, the value, and operations that are still to be tried here.
-    let first = key.candidates(&nothing);
-    let mut levels = vec![(nothing, initial.cloned(), first)];
+    let candidates = key.candidates(&nothing);
+    let mut levels = vec![Level { come: nothing, value: initial.cloned(), candidates }];
     let mut path = Vec::new();
     loop {
-        let Some((come, value, candidates)) = levels.last_mut() else {
+        let Some(Level { come, value, candidates }) = levels.last_mut() else {
             let next = key.candidates(&best.1).into_iter().map(|number| key.events[number].clone());
             let name = events.first().map_or_else(Vec::new, |event| event.key.clone());
             return Err(Violation { key: name, total: known, ordered: best.0, next: next.collect() });
@@ -127,11 +138,14 @@ pub(super) fn order(initial: Option<&Bytes>, events: &[&Event]) -> Result<Vec<us
             path.pop();
             continue;
         };
-        let Some(after) = apply(key.events[number], value.as_ref()) else { continue };
+        if !fits(key.events[number], value.as_ref()) {
+            continue;
+        }
+        let after = behind(key.events[number], value.as_ref());
         let come = with(come, number);
         if tried.insert((come.clone(), after.clone())) {
             let candidates = key.candidates(&come);
-            levels.push((come, after, candidates));
+            levels.push(Level { come, value: after, candidates });
             path.push(number);
         }
     }
