@@ -14,7 +14,7 @@ use stroma_sim::link::{Chance, Faults, Hold};
 use stroma_top::Profile;
 
 const LAYOUT: Layout = Layout { log_buckets: 6, log_buffers: 12, buffer_bytes: 128 };
-const KEYS: u64 = 32;
+const KEYS: u64 = 16;
 const VALUE: usize = 64;
 
 /// Runs a key-value store over two simulated cards.

@@ -11,7 +11,7 @@ use crate::rate::number;
 use crate::report::{Metric, Report};
 
 const LAYOUT: Layout = Layout { log_buckets: 6, log_buffers: 12, buffer_bytes: 128 };
-const KEYS: u64 = 32;
+const KEYS: u64 = 16;
 const VALUE: usize = 64;
 const CLIENTS: usize = 4;
 /// Operations of each client.
