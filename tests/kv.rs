@@ -127,6 +127,4 @@ fn broken_clients_are_found() {
     let forgetful = rig.play_as(Way::Kernels, 3, &mix(20, 26), |client| Forgetful(client, 0));
     let violation = forgetful.expect("all succeed").check().expect_err("lost updates");
     assert!(violation.ordered < violation.total, "{violation}");
-    let honest = rig.play(Way::Kernels, 3, &mix(20, 27)).expect("all succeed");
-    honest.check().unwrap_or_else(|violation| panic!("the store itself is sound: {violation}"));
 }
