@@ -56,22 +56,22 @@ fn race(profile: Profile, way: Way, percent: u32, operations: usize, seed: u64) 
 
 #[test]
 fn kernels_are_linearizable_on_a_perfect_wire() {
-    race(Profile::HundredGig, Way::Kernels, 0, 20, 21);
+    race(Profile::HundredGig, Way::Kernels, 0, 15, 21);
 }
 
 #[test]
 fn kernels_are_linearizable_on_a_bad_wire() {
-    race(Profile::TenGig, Way::Kernels, 5, 50, 22);
+    race(Profile::TenGig, Way::Kernels, 5, 40, 22);
 }
 
 #[test]
 fn reads_and_writes_are_linearizable_on_a_bad_wire() {
-    race(Profile::TenGig, Way::Reads, 5, 20, 23);
+    race(Profile::TenGig, Way::Reads, 5, 15, 23);
 }
 
 #[test]
 fn messages_are_linearizable_on_a_bad_wire() {
-    race(Profile::TenGig, Way::Messages, 5, 20, 24);
+    race(Profile::TenGig, Way::Messages, 5, 15, 24);
 }
 
 /// Answers a GET with what it saw first.
@@ -121,10 +121,10 @@ impl Map for Forgetful {
 #[test]
 fn broken_clients_are_found() {
     let rig = rig(Profile::TenGig, 0, 25);
-    let stale = rig.play_as(Way::Kernels, 3, &mix(20, 25), |client| Stale(client, BTreeMap::new()));
+    let stale = rig.play_as(Way::Kernels, 3, &mix(15, 25), |client| Stale(client, BTreeMap::new()));
     let violation = stale.expect("all succeed").check().expect_err("stale values");
     assert!(violation.ordered < violation.total, "{violation}");
-    let forgetful = rig.play_as(Way::Kernels, 3, &mix(20, 26), |client| Forgetful(client, 0));
+    let forgetful = rig.play_as(Way::Kernels, 3, &mix(15, 26), |client| Forgetful(client, 0));
     let violation = forgetful.expect("all succeed").check().expect_err("lost updates");
     assert!(violation.ordered < violation.total, "{violation}");
 }

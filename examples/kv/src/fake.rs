@@ -1,5 +1,6 @@
 //! A store in plain memory, reached through models of the kernels after delays by chance: thousands of schedules in the time of one on cards.
 
+mod races;
 mod tests;
 
 use std::cell::{Cell, RefCell};
@@ -8,10 +9,12 @@ use std::rc::Rc;
 use stroma_abi::desc::SlotCommand;
 use stroma_abi::kernel::{consistency, get, prism};
 use stroma_kernel_client::Call;
+use stroma_kernel_client::get::hash;
 use stroma_kernel_models::{self as models, Failure, Invocation};
 use stroma_verilate::SplitMix64;
 
-use crate::{Clock, Error, Layout, Memory, Reach, Result, Store, Time, server};
+use crate::history::Bytes;
+use crate::{Client, Clock, Error, Layout, Memory, Reach, Result, Store, Task, Time, Way, run, server};
 
 /// Address and key of the memory.
 pub(crate) const BASE: u64 = 0x7f00_0000_0000;
@@ -166,4 +169,30 @@ impl Reach for Fake {
     async fn pause(&self, attempt: u32) {
         self.clock.sleep(u64::from(attempt.min(4)) * DELAY).await;
     }
+}
+
+/// A store of two buckets.
+const SMALL: Layout = Layout { log_buckets: 1, log_buffers: 9, buffer_bytes: 128 };
+/// Cycles after which a run counts as stuck.
+const LIMIT: u64 = 10_000_000;
+
+/// Keys of one bucket of a small store, so that each is in the way of the others.
+fn neighbours(count: usize) -> Vec<Bytes> {
+    let all = (0..100_u32).map(|number| format!("key {number}").into_bytes());
+    all.filter(|key| hash(key) & 1 == 0).take(count).collect()
+}
+
+/// Does one thing, alone.
+fn alone<T>(world: &World, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let result = RefCell::new(None);
+    let task: Task<'_> = Box::pin(async {
+        *result.borrow_mut() = Some(work.await?);
+        Ok(())
+    });
+    run(&world.clock, &[], vec![task], Vec::new(), LIMIT)?;
+    Ok(result.into_inner().expect("it is done"))
+}
+
+fn client(world: &World, way: Way, seed: u64) -> Client<Fake> {
+    Client::new(world.reach(seed), world.store.borrow().directory(), way)
 }

@@ -1,4 +1,4 @@
-//! Clients of every way, under many schedules.
+//! What clients of every way do, refuse and survive.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,36 +7,12 @@ use std::rc::Rc;
 use stroma_kernel_client::get::{Table, hash};
 use stroma_verilate::SplitMix64;
 
-use super::{BASE, Fake, World};
+use super::{BASE, LIMIT, SMALL, Shared, World, alone, client, neighbours};
 use crate::bucket::Bucket;
 use crate::history::{Bytes, Moment, Operation, Outcome, Recorder, check};
 use crate::layout::LOCK;
-use crate::mix::{Mix, play, record};
-use crate::{Client, Error, Layout, Map, Memory, Result, Task, Way, run};
-
-const SMALL: Layout = Layout { log_buckets: 1, log_buffers: 9, buffer_bytes: 128 };
-const LIMIT: u64 = 10_000_000;
-
-/// Keys of one bucket of a small store, so that each is in the way of the others.
-fn neighbours(count: usize) -> Vec<Bytes> {
-    let all = (0..100_u32).map(|number| format!("key {number}").into_bytes());
-    all.filter(|key| hash(key) & 1 == 0).take(count).collect()
-}
-
-/// Does one thing, alone.
-fn alone<T>(world: &World, work: impl Future<Output = Result<T>>) -> Result<T> {
-    let result = RefCell::new(None);
-    let task: Task<'_> = Box::pin(async {
-        *result.borrow_mut() = Some(work.await?);
-        Ok(())
-    });
-    run(&world.clock, &[], vec![task], Vec::new(), LIMIT)?;
-    Ok(result.into_inner().expect("it is done"))
-}
-
-fn client(world: &World, way: Way, seed: u64) -> Client<Fake> {
-    Client::new(world.reach(seed), world.store.borrow().directory(), way)
-}
+use crate::mix::{Mix, record};
+use crate::{Error, Layout, Map, Memory, Result, Task, Way, run};
 
 #[test]
 fn each_way_does_what_a_map_does() {
@@ -71,49 +47,6 @@ fn each_way_does_what_a_map_does() {
         assert_eq!(world.store.borrow().contents().unwrap(), map, "{way:?}");
         assert_eq!(alone(&world, client.contents()).unwrap(), map, "{way:?}");
     }
-}
-
-/// Four clients on three keys of one bucket: the history has an order, and ends with what the store holds.
-fn race(way: Way, seed: u64) {
-    let world = World::new(SMALL);
-    let keys = neighbours(3);
-    let mix =
-        Mix { name: "race", puts: 40, deletes: 20, operations: 12, keys: keys.clone(), value_bytes: 8, seed };
-    let recorder = Recorder::default();
-    let mut clients: Vec<Client<Fake>> =
-        (0..4).map(|number| client(&world, way, seed * 31 + number)).collect();
-    let tasks = clients.iter_mut().enumerate().map(|(number, client)| -> Task<'_> {
-        Box::pin(play(client, number, &mix, &world.clock, &recorder))
-    });
-    run(&world.clock, &[], tasks.collect(), Vec::new(), LIMIT)
-        .unwrap_or_else(|error| panic!("{way:?} {seed}: {error}"));
-    for key in keys {
-        alone(&world, record(&mut clients[0], 9, key, Operation::Get, &world.clock, &recorder)).unwrap();
-    }
-    let events = recorder.events();
-    assert_eq!(events.len(), 4 * 12 + 3);
-    check(&BTreeMap::new(), &events).unwrap_or_else(|violation| panic!("{way:?} {seed}: {violation}"));
-    let contents = world.store.borrow().contents().unwrap();
-    let last = events[48..].iter().filter_map(|event| match &event.outcome {
-        Outcome::Value(Some(value)) => Some((event.key.clone(), value.clone())),
-        _ => None,
-    });
-    assert_eq!(contents, last.collect::<BTreeMap<_, _>>(), "{way:?} {seed}: a key is in its bucket once");
-}
-
-#[test]
-fn kernels_are_linearizable_under_a_thousand_schedules() {
-    (0..1000).for_each(|seed| race(Way::Kernels, seed));
-}
-
-#[test]
-fn reads_are_linearizable_under_a_thousand_schedules() {
-    (0..1000).for_each(|seed| race(Way::Reads, seed));
-}
-
-#[test]
-fn messages_are_linearizable_under_a_hundred_schedules() {
-    (0..100).for_each(|seed| race(Way::Messages, seed));
 }
 
 #[test]
@@ -231,7 +164,7 @@ fn a_lock_whose_owner_has_died_is_told_and_swept() {
         let world = World::new(SMALL);
         let mut client = client(&world, way, 1);
         let bucket = Bucket::of(&world.store.borrow().directory(), b"key");
-        let at = super::Shared::place(bucket) + 56;
+        let at = Shared::place(bucket) + 56;
         world.store.borrow().memory().write(at, &(LOCK | 4).to_le_bytes()).unwrap();
         let error = alone(&world, client.put(b"key", b"value")).unwrap_err();
         assert!(matches!(error, Error::Contended { attempts: 64, .. }), "{way:?}: {error}");
@@ -251,53 +184,6 @@ fn buckets_are_those_of_the_kernels_client() {
     let numbers: Vec<u64> = table.buckets().map(|bucket| bucket.address).collect();
     assert_eq!(numbers, [shape.base, shape.base + 64]);
     assert!(Mix::keys(20).iter().all(|key| numbers.contains(&table.shape().bucket(hash(key)))));
-}
-
-/// Serves every GET but the first from what it saw first.
-struct Stale(Client<Fake>, BTreeMap<Bytes, Option<Bytes>>);
-
-impl Map for Stale {
-    async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>> {
-        if let Some(value) = self.1.get(key) {
-            return Ok(value.clone());
-        }
-        let value = self.0.get(key).await?;
-        self.1.insert(key.to_vec(), value.clone());
-        Ok(value)
-    }
-
-    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
-        self.0.put(key, value).await
-    }
-
-    async fn delete(&mut self, key: &[u8]) -> Result<bool> {
-        self.0.delete(key).await
-    }
-}
-
-#[test]
-fn a_client_with_a_stale_cache_is_found() {
-    let found = (0..20).filter(|seed| {
-        let world = World::new(SMALL);
-        let mix = Mix {
-            name: "race",
-            puts: 40,
-            deletes: 20,
-            operations: 12,
-            keys: neighbours(3),
-            value_bytes: 8,
-            seed: *seed,
-        };
-        let recorder = Recorder::default();
-        let stale = |number| Stale(client(&world, Way::Kernels, seed * 31 + number), BTreeMap::new());
-        let mut clients: Vec<Stale> = (0..4).map(stale).collect();
-        let tasks = clients.iter_mut().enumerate().map(|(number, client)| -> Task<'_> {
-            Box::pin(play(client, number, &mix, &world.clock, &recorder))
-        });
-        run(&world.clock, &[], tasks.collect(), Vec::new(), LIMIT).unwrap();
-        check(&BTreeMap::new(), &recorder.events()).is_err()
-    });
-    assert!(found.count() >= 10, "chance hides a stale value now and then, not mostly");
 }
 
 #[test]
