@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::stage::{self, Stage};
 use crate::tools::Routine;
-use crate::{errors_doc, programs, setup, source_check, testplan};
+use crate::{errors_doc, new_kernel, programs, setup, source_check, testplan};
 
 /// Runs the stages of `test`.
 pub(crate) fn run(filter: Option<String>) -> Result<()> {
@@ -18,7 +18,8 @@ pub(crate) fn run(filter: Option<String>) -> Result<()> {
 
 /// The stages that `ci` shares.
 pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
-    vec![
+    let is_all = filter.is_none();
+    let mut stages = vec![
         Stage::new("source-check", "rewrite each kernel as its refusal says", source_check::run),
         Stage::new("programs", "add the program to tools.toml", programs::run),
         Stage::new("testplan", "name existing tests in docs/testplan.md", || testplan::run(false)),
@@ -28,5 +29,13 @@ pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
             "`cargo xtask test --filter NAME` runs one test, STROMA_WAVES=DIR before it records its waves",
             move || lanes::run(filter.as_deref()),
         ),
-    ]
+    ];
+    if is_all {
+        stages.push(Stage::new(
+            "new kernel",
+            "repair xtask/template/kernel; the kernel that failed is in target/new-kernel/try_out",
+            new_kernel::stage,
+        ));
+    }
+    stages
 }
