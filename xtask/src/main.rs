@@ -17,6 +17,7 @@ mod nightly;
 mod page;
 mod process;
 mod programs;
+mod quotes;
 mod rtl;
 mod setup;
 mod soak;
