@@ -28,6 +28,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let root = workspace::root();
     let name = Name::new(&options.name, &taken(&root)?)?;
+    template::check(&name)?;
     let folder = match &options.to {
         Some(folder) => lay_down_alone(&root, &name, folder)?,
         None => lay_down_as_member(&root, &name)?,
@@ -91,9 +92,10 @@ fn taken(root: &Path) -> Result<Vec<String>> {
     for member in manifest::members(&of_root)? {
         names.push(manifest::package(&read(&root.join(member).join("Cargo.toml"))?)?);
     }
-    for kernel in workspace::files(&root.join("kernels/src"), "rs")? {
-        names.extend(kernel.file_stem().map(|name| name.to_string_lossy().into_owned()));
-    }
+    let folder = root.join("kernels/src");
+    let kernels = workspace::files(&folder, "rs")?;
+    let kernels = kernels.iter().filter(|file| file.parent() == Some(folder.as_path()));
+    names.extend(kernels.filter_map(|file| file.file_stem()).map(|name| name.to_string_lossy().into_owned()));
     Ok(names.iter().map(|name| name.replace('-', "_")).collect())
 }
 
@@ -134,9 +136,10 @@ mod tests {
     #[test]
     fn kernels_packages_and_dependencies_have_their_names() {
         let taken = taken(&workspace::root()).unwrap();
-        for name in ["traversal", "ask", "xtask", "stroma_hw", "rust_hdl", "stroma_kernel_rig"] {
+        for name in ["traversal", "prism", "xtask", "stroma_hw", "rust_hdl", "stroma_kernel_rig"] {
             assert!(taken.contains(&name.to_string()), "{name}: {taken:?}");
         }
+        assert!(!taken.contains(&"tests".to_string()), "a part of a kernel is none");
     }
 
     #[test]

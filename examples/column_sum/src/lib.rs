@@ -40,7 +40,7 @@ block! {
     /// ```
     ///
     /// - **Ports** as [`slot`](stroma_hw::slot) says, without writes. `data_in` is taken and forgotten: a request with payload is refused.
-    /// - **Latency** 3 cycles from a command to its first read, 3 from the last word to the answer.
+    /// - **Latency** 2 cycles from a command to its first read, 2 from the last word to the answer's first beat, and from a command that is refused to its response.
     /// - **Rate** one invocation at a time, a read in each cycle: a row every 2 cycles.
     /// - **Backpressure** none on `read_data`.
     /// - **Reset** forgets the invocation; data of its reads must not come any more.

@@ -14,11 +14,11 @@ pub(super) fn with_member(manifest: &str, member: &str) -> Result<String> {
     let end = start + count.context("Cargo.toml does not close its members with `]`")?;
     let row = format!("    \"{member}\",");
     let rows = &lines[start..end];
-    if rows.contains(&&*row) {
+    if rows.contains(&row.as_str()) {
         bail!("Cargo.toml has the member {member} already");
     }
-    let place = start + rows.iter().position(|other| **other > *row).unwrap_or(rows.len());
-    let text = [&lines[..place], &[&row], &lines[place..]].concat().join("\n");
+    let place = start + rows.iter().position(|other| *other > row.as_str()).unwrap_or(rows.len());
+    let text = [&lines[..place], &[row.as_str()], &lines[place..]].concat().join("\n");
     Ok(text + "\n")
 }
 
@@ -66,9 +66,10 @@ pub(super) fn alone(manifest: &str, root: &Table, folder: &Path) -> Result<Strin
 
 /// Replaces `{ workspace = true, .. }` by what the workspace says, features added.
 fn inherit(key: &str, value: &mut Value, from: &Table, folder: &Path) -> Result<()> {
-    let Some(own) = value.as_table_mut().filter(|own| own.remove("workspace").is_some()) else {
+    let Some(own) = value.as_table_mut() else { return Ok(()) };
+    if own.remove("workspace").is_none() {
         return Ok(());
-    };
+    }
     let shared = from.get(key).with_context(|| format!("the workspace has no {key}"))?;
     let mut shared = match shared {
         Value::Table(table) => table.clone(),
@@ -91,13 +92,14 @@ fn inherit(key: &str, value: &mut Value, from: &Table, folder: &Path) -> Result<
 /// The workspace's profiles, without packages of ours that this one does not name: Cargo would warn of each.
 fn profiles(root: &Table, manifest: &Table) -> Result<Value> {
     let mut profiles = root.get("profile").context("the workspace has no profiles")?.clone();
-    let named = |package: &str| {
-        let ours = package.starts_with("stroma-");
-        !ours || manifest["dependencies"].get(package).is_some()
+    let is_ours = |package: &str| {
+        let row = root["workspace"].get("dependencies").and_then(|rows| rows.get(package));
+        row.is_some_and(|row| row.get("path").is_some())
     };
+    let is_named = |package: &str| manifest["dependencies"].get(package).is_some();
     for profile in profiles.as_table_mut().into_iter().flat_map(|profiles| profiles.iter_mut()) {
         if let Some(packages) = profile.1.get_mut("package").and_then(Value::as_table_mut) {
-            packages.retain(|package, _| named(package));
+            packages.retain(|package, _| !is_ours(package) || is_named(package));
         }
     }
     Ok(profiles)
@@ -119,6 +121,7 @@ edition = "2024"
 
 [workspace.dependencies]
 stroma-hw = { path = "hw/core" }
+stroma-top = { path = "hw/top" }
 thiserror = "2"
 
 [workspace.lints.rust]
@@ -192,7 +195,7 @@ thiserror = { workspace = true, features = ["std"] }
     fn names_of_members_packages_and_dependencies_are_found() {
         let root: Table = ROOT.parse().unwrap();
         assert_eq!(members(&root).unwrap(), ["kernels", "sim"]);
-        assert_eq!(dependencies(&root), ["stroma-hw", "thiserror"]);
+        assert_eq!(dependencies(&root), ["stroma-hw", "stroma-top", "thiserror"]);
         assert_eq!(package(&PACKAGE.parse().unwrap()).unwrap(), "mine");
         assert!(package(&Table::new()).is_err());
     }

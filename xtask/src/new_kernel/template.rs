@@ -40,6 +40,18 @@ pub(super) fn write(name: &Name, manifest: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a name that the template has for something else: the two would be confused.
+pub(super) fn check(name: &Name) -> Result<()> {
+    let camel = name.camel();
+    let spellings = [name.snake().to_string(), format!("{camel}Kernel"), format!("{camel}Status"), camel];
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut words = FILES.iter().flat_map(|(_, text)| text.split(|letter| !is_part(letter)));
+    match words.find(|word| spellings.iter().any(|spelling| spelling == word)) {
+        Some(word) => bail!("`{}` would be confused with `{word}`, which every new kernel has", name.snake()),
+        None => Ok(()),
+    }
+}
+
 fn named(text: &str, name: &Name) -> String {
     let operation = format!("{:#06x}", name.operation());
     text.replace(SNAKE, name.snake()).replace(CAMEL, &name.camel()).replace(OPERATION, &operation)
@@ -48,6 +60,19 @@ fn named(text: &str, name: &Name) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_the_template_are_no_names() {
+        for (name, word) in
+            [("reply", "Reply"), ("rpc", "RpcStatus"), ("model", "model"), ("kernel_name", "kernel_name")]
+        {
+            let error = check(&Name::new(name, &[]).unwrap()).unwrap_err().to_string();
+            assert!(error.contains(&format!("with `{word}`")), "{error}");
+        }
+        for name in ["column_sum", "try_out", "mine", "count"] {
+            check(&Name::new(name, &[]).unwrap()).unwrap();
+        }
+    }
 
     #[test]
     fn nothing_of_the_templates_own_names_is_left() {

@@ -41,7 +41,7 @@ block! {
     /// The kernel. What it does is told in [`call`].
     ///
     /// - **Ports** as [`slot`](stroma_hw::slot) says. `data_in` is taken and forgotten: a request with payload is refused.
-    /// - **Latency** 2 cycles from a command to its read, 2 from the word to the answer's beat or 1 to its write.
+    /// - **Latency** 2 cycles from a command to its read, or to the response if it is refused; 1 from the word to the answer's beat, or to its write.
     /// - **Rate** one invocation at a time.
     /// - **Reset** forgets the invocation; what its DMA brings must not come any more.
     pub struct KernelNameKernel<const D: usize> {
