@@ -16,7 +16,7 @@ const OPEN_BITS: usize = 34;
 block! {
     /// Reads filter and column of one row after the other, and adds up.
     ///
-    /// - **Ports** `begins`: one cycle, while `is_idle`: the rows of `task` are wanted, which stays. `read`, `read_data`: as [`slot`](stroma_hw::slot) says, 8 bytes a read. `is_idle`: no read is
+    /// - **Ports** `begins`: one cycle, while `is_idle`: the rows of the task `wanted` are to be read, which stays. `read`, `read_data`: as [`slot`](stroma_hw::slot) says, 8 bytes a read. `is_idle`: no read is
     ///   open, and none will be; then `sum`, `matching` are those of the last task, and `ending` tells how the first of its reads ended that did not end well.
     /// - **Order** of each row the filter first. Behind a failure at most one read more is asked for.
     /// - **Latency** 1 cycle from `begins` to `read`, 1 from the last word to `is_idle`. **Rate** a read, and a word, in each cycle.
@@ -26,7 +26,7 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub begins: Signal<In, Bit>,
-        pub task: Signal<In, Task>,
+        pub wanted: Signal<In, Task>,
         pub read: StreamSource<SlotRead>,
         pub read_data: StreamSink<SlotData<D>>,
         pub is_idle: Signal<Out, Bit>,
@@ -65,21 +65,21 @@ impl<const D: usize> Logic for Gather<D> {
         self.matching.next = self.count.q.val();
 
         // Reads go out. One that is offered stays, so that a failure ends the next.
-        self.at.next = self.task.val().filter_at;
+        self.at.next = self.wanted.val().filter_at;
         if self.asks_column.q.val() {
-            self.at.next = self.task.val().column_at;
+            self.at.next = self.wanted.val().column_at;
         }
         self.read.valid.next = self.left.q.val().any();
-        self.read.payload.next.ticket = self.task.val().ticket;
+        self.read.payload.next.ticket = self.wanted.val().ticket;
         self.read.payload.next.va = self.row.q.val() + bit_cast::<64, 16>(self.at.val());
-        self.read.payload.next.key = self.task.val().key;
+        self.read.payload.next.key = self.wanted.val().key;
         self.read.payload.next.len = self.word_len.val();
         self.asks.next = self.left.q.val().any() & self.read.ready.val();
         if self.asks.val() {
             self.asks_column.d.next = !self.asks_column.q.val();
             if self.asks_column.q.val() {
                 self.left.d.next = self.left.q.val() - 1;
-                self.row.d.next = self.row.q.val() + bit_cast::<64, 16>(self.task.val().stride);
+                self.row.d.next = self.row.q.val() + bit_cast::<64, 16>(self.wanted.val().stride);
             }
             if self.how.q.val().any() {
                 self.left.d.next = 0.into();
@@ -90,13 +90,13 @@ impl<const D: usize> Logic for Gather<D> {
         self.read_data.ready.next = true;
         self.takes.next = self.read_data.valid.val();
         self.word.next = self.read_data.payload.val().data.get_bits::<64>(0);
-        self.is_below.next = self.word.val() < self.task.val().operand;
-        self.is_same.next = self.word.val() == self.task.val().operand;
+        self.is_below.next = self.word.val() < self.wanted.val().operand;
+        self.is_same.next = self.word.val() == self.wanted.val().operand;
         if self.takes.val() {
             self.takes_column.d.next = !self.takes_column.q.val();
-            self.fits.d.next = (self.is_below.val() & self.task.val().comparison.get_bit(0))
-                | (self.is_same.val() & self.task.val().comparison.get_bit(1))
-                | (!self.is_below.val() & !self.is_same.val() & self.task.val().comparison.get_bit(2));
+            self.fits.d.next = (self.is_below.val() & self.wanted.val().comparison.get_bit(0))
+                | (self.is_same.val() & self.wanted.val().comparison.get_bit(1))
+                | (!self.is_below.val() & !self.is_same.val() & self.wanted.val().comparison.get_bit(2));
             if self.takes_column.q.val() & self.fits.q.val() {
                 self.total.d.next = self.total.q.val() + self.word.val();
                 self.count.d.next = self.count.q.val() + 1;
@@ -112,8 +112,8 @@ impl<const D: usize> Logic for Gather<D> {
         }
 
         if self.begins.val() {
-            self.left.d.next = self.task.val().rows;
-            self.row.d.next = self.task.val().address;
+            self.left.d.next = self.wanted.val().rows;
+            self.row.d.next = self.wanted.val().address;
             self.asks_column.d.next = false;
             self.takes_column.d.next = false;
             self.how.d.next = 0.into();

@@ -106,7 +106,7 @@ impl<const D: usize> Logic for ColumnSumKernel<D> {
         self.judge.source.ready.next = self.answers.val();
 
         self.gather.begins.next = self.begins.val();
-        self.gather.task.next = self.task.val();
+        self.gather.wanted.next = self.task.val();
         StreamSource::<SlotRead>::link(&mut self.read, &mut self.gather.read);
         StreamSink::<SlotData<D>>::link(&mut self.read_data, &mut self.gather.read_data);
 

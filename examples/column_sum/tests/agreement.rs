@@ -238,7 +238,7 @@ fn cases<const D: usize>() -> [Case; 2] {
             &format!("gather_{D}"),
             Gather::<D>::default,
             clock,
-            [reset, begins, task, read.ready, read_data.payload, read_data.valid]
+            [reset, begins, wanted, read.ready, read_data.payload, read_data.valid]
         ),
         differential!(
             &format!("column_sum_{D}"),
