@@ -63,9 +63,13 @@ mod tests {
 
     #[test]
     fn words_of_the_template_are_no_names() {
-        for (name, word) in
-            [("reply", "Reply"), ("rpc", "RpcStatus"), ("model", "model"), ("kernel_name", "kernel_name")]
-        {
+        for (name, word) in [
+            ("reply", "reply"),
+            ("slot_read", "SlotRead"),
+            ("rpc", "RpcStatus"),
+            ("model", "model"),
+            ("kernel_name", "kernel_name"),
+        ] {
             let error = check(&Name::new(name, &[]).unwrap()).unwrap_err().to_string();
             assert!(error.contains(&format!("with `{word}`")), "{error}");
         }
