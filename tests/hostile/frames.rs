@@ -1,5 +1,5 @@
-//! 20,000 frames with one to three wrong fields and a right ICRC, for queue pairs in every state. Each has the fate that the
-//! rules give it: counters, completions and every byte of memory agree.
+//! Frames with one to three wrong fields and a right ICRC, for queue pairs in every state (20,000 of them with all effort).
+//! Each has the fate that the rules give it: counters, completions and every byte of memory agree.
 
 use stroma_abi::regs::map::counters;
 use stroma_abi::wire::Frame;
