@@ -45,7 +45,7 @@ block! {
     /// The kernel. What it does is told in [`stroma_abi::kernel::shuffle`].
     ///
     /// ```text
-    ///   command ─ Decode ─ waiting ─ Control ─ task ─ Finish ────────── response
+    ///   command ─ Decode ─ waiting ─ Control ─── now ─ Finish ────────── response
     ///   read_data ─ Table ─ entries ─┐ ┌──────────── used ─ Table ─┐
     ///   data_in ─── Route ═════════ Bank, once a lane ════════════ Send ─ write, write_data
     /// ```
@@ -118,7 +118,7 @@ impl<const D: usize, const L: usize, const I: usize, const A: usize, const T: us
         StreamSink::<SlotCommand>::link(&mut self.command, &mut self.decode.sink);
         StreamSource::<Task>::join(&mut self.decode.source, &mut self.waiting.sink);
         StreamSource::<Task>::join(&mut self.waiting.source, &mut self.control.tasks);
-        self.task.next = self.control.task.val();
+        self.task.next = self.control.now.val();
         self.opens.next = self.control.opens.val();
         self.concludes.next = self.finish.concludes.val();
         self.forgets.next = self.finish.forgets.val();
@@ -196,7 +196,7 @@ impl<const D: usize, const L: usize, const I: usize, const A: usize, const T: us
         self.control.concludes.next = self.concludes.val();
         self.control.forgets.next = self.forgets.val();
 
-        self.finish.task.next = self.task.val();
+        self.finish.now.next = self.task.val();
         self.finish.is_ahead.next = self.control.is_ahead.val();
         self.finish.judges.next = self.control.judges.val();
         self.finish.flushes.next = self.control.flushes.val();

@@ -29,7 +29,7 @@ block! {
     ///
     /// A task that goes on where the one before it stops, with the same table, may follow before that has ended: all it needs is on the card.
     ///
-    /// - **Ports** `tasks`: requests; `task`: the one under way, or the last; `judges`: one cycle, it begins, and follows none. `opens`: one cycle, the table is to be read, and the banks begin; `is_open`: it is; `is_refused`, `has_failed`: its read was. `passes`, `drops`: what becomes of the payload, until
+    /// - **Ports** `tasks`: requests; `now`: the one under way, or the last; `judges`: one cycle, it begins, and follows none. `opens`: one cycle, the table is to be read, and the banks begin; `is_open`: it is; `is_refused`, `has_failed`: its read was. `passes`, `drops`: what becomes of the payload, until
     ///   `has_passed`. `is_taken`: no word is on its way to a row; `overflows`: a word had no room in this cycle. `flushes`: one cycle, all words of the task are in rows, `has_overflowed` some were not; `tells`: one cycle, it is to be answered without.
     ///   `is_resting`: those before have been answered; `may_follow`: the one before has not, and has not failed; `is_ahead`: the task follows it. `concludes`: one cycle, that has been answered; `forgets`: with it, it had failed, and the task begins once more, as if it had just come.
     /// - **Latency** 1 cycle from each step to the next, 2 from `tasks` to `opens`.
@@ -39,7 +39,7 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub tasks: StreamSink<Task>,
-        pub task: Signal<Out, Task>,
+        pub now: Signal<Out, Task>,
         pub judges: Signal<Out, Bit>,
         pub opens: Signal<Out, Bit>,
         pub is_open: Signal<In, Bit>,
@@ -74,7 +74,7 @@ impl Logic for Control {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, held, goes_on, ahead, overflowed);
-        self.task.next = self.held.q.val();
+        self.now.next = self.held.q.val();
         self.judges.next = self.step.q.val() == Step::Judge;
         self.passes.next = self.step.q.val() == Step::Pass;
         self.drops.next = self.step.q.val() == Step::Drop;

@@ -157,7 +157,7 @@ fn rust_and_verilog_agree() {
             finish::Finish::default,
             clock,
             [
-                task,
+                now,
                 is_ahead,
                 judges,
                 flushes,

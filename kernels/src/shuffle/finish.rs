@@ -29,7 +29,7 @@ enum End {
 block! {
     /// Ends one task after the other. Until one has been answered nothing of the next is written, so that it can begin once more.
     ///
-    /// - **Ports** `task`: the last that has begun; `is_ahead`: it is the one behind the one at its end. `judges`: `task` may write from now on; `ticket`: of the one that may. `flushes`: one cycle, all words of `task` are in rows, `has_overflowed`: or had no
+    /// - **Ports** `now`: the last that has begun; `is_ahead`: it is the one behind the one at its end. `judges`: `now` may write from now on; `ticket`: of the one that may. `flushes`: one cycle, all words of `now` are in rows, `has_overflowed`: or had no
     ///   room; `tells`: one cycle, it is to be answered. `is_resting`: none is at its end; `may_follow`: one is, and has not failed yet. `is_settled`: no row of it is left, and no write open. `saves`: one cycle, the table is to be written;
     ///   `is_saving`: it is; `is_saved`: all of it has gone out. `is_refused`, `has_failed`: a read of the table or a write was, of the one at its end. `response`: how each task ended. `concludes`: one cycle, it is told, and the next may write;
     ///   `forgets`: one cycle, at the same time, all of the next is to be forgotten, as it went on from what did not come true; also behind reset.
@@ -39,7 +39,7 @@ block! {
     pub struct Finish {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
-        pub task: Signal<In, Task>,
+        pub now: Signal<In, Task>,
         pub is_ahead: Signal<In, Bit>,
         pub judges: Signal<In, Bit>,
         pub flushes: Signal<In, Bit>,
@@ -87,10 +87,10 @@ impl Logic for Finish {
             self.status.next = self.access.val();
         }
         // One that is ahead has payload and is not bad, and neither was the one before it.
-        if !self.task.val().has_payload {
+        if !self.now.val().has_payload {
             self.status.next = self.good.val();
         }
-        if self.task.val().is_bad {
+        if self.now.val().is_bad {
             self.status.next = self.bad_parameters.val();
         }
         self.ticket.next = self.writer.q.val();
@@ -141,7 +141,7 @@ impl Logic for Finish {
             }
         }
         if self.judges.val() | (self.end.q.val() == End::Conclude) {
-            self.writer.d.next = self.task.val().ticket;
+            self.writer.d.next = self.now.val().ticket;
         }
         if self.reset.val() {
             self.end.d.next = End::Rest;

@@ -11,6 +11,8 @@ const WAITING_LOG: usize = 12;
 /// Bits of a count of beats, modulo twice as many.
 const COUNT_BITS: usize = WAITING_LOG + 1;
 
+const _: () = assert!(WAITING_LOG == 12);
+
 block! {
     /// A FIFO in ultra RAM that can go back.
     ///
@@ -64,7 +66,7 @@ impl<const D: usize> Logic for Replay<D> {
             self.forgotten.d.next = self.left.q.val();
         }
         self.held.next = self.come.q.val() + self.push.val() - self.forgotten.q.val();
-        self.is_full.d.next = self.held.val().get_bit(WAITING_LOG);
+        self.is_full.d.next = self.held.val().get_bit(12);
         self.fetched.d.next = self.fetched.q.val() + self.memory.taken.val();
         if self.memory.taken.val() {
             self.is_some.d.next = self.push.val() | ((self.fetched.q.val() + 1) != self.come.q.val());
