@@ -117,33 +117,31 @@ pub(super) fn failures<const D: usize>(rig: &mut Rig<D>) {
 }
 
 pub(super) fn differences<const D: usize>(rig: &mut Rig<D>) {
-    let changes: [(fn(&mut Shuffle), u32, u32, usize); 7] = [
-        (|_| (), 1, 0, 1),
-        (|_| (), 2, 0, 2),
-        (|_| (), 1, 1, 2),
-        (|task| task.buffers += 0x8000, 1, 0, 2),
-        (|task| task.partitions_log -= 1, 1, 0, 2),
-        (|task| task.first_bit += 1, 1, 0, 2),
-        (|task| task.wide = true, 1, 0, 2),
+    let task = Scene::even(rig, 4, 1 << 16).task;
+    // The second call, who makes it, what is wrong with its key, and how often a table is read.
+    let seconds = [
+        (task, 1, 0, 1),
+        (task, 2, 0, 2),
+        (task, 1, 1, 2),
+        (Shuffle { buffers: task.buffers + 0x8000, ..task }, 1, 0, 2),
+        (Shuffle { partitions_log: 3, ..task }, 1, 0, 2),
+        (Shuffle { first_bit: task.first_bit + 1, ..task }, 1, 0, 2),
+        (Shuffle { wide: true, ..task }, 1, 0, 2),
     ];
-    for (at, (change, caller, key, reads)) in changes.into_iter().enumerate() {
+    for (at, (second, caller, key, reads)) in seconds.into_iter().enumerate() {
         rig.reset(at as u64);
         rig.latency = (300, 301);
-        let scene = Scene::even(rig, 4, 1 << 16);
-        let mut task = scene.task;
-        task.buffers += 0x8000;
-        rig.host.put(task.buffers, &Table::evenly(0x800_0000, 1 << 16, 4).to_bytes());
-        let first = scene.call(rig, 400);
-        let mut task = scene.task;
-        change(&mut task);
-        let mut second = Scene { task, keys: Keys::Even }.call(rig, 400);
-        second.command.key ^= key;
+        let first = Scene::even(rig, 4, 1 << 16);
+        rig.host.put(task.buffers + 0x8000, &Table::evenly(0x800_0000, 1 << 16, 4).to_bytes());
         rig.caller = Some(Qpn::new(1));
-        rig.call(first);
+        let call = first.call(rig, 400);
+        rig.call(call);
         rig.caller = Some(Qpn::new(caller));
-        rig.call(second);
+        let mut call = Scene { task: second, keys: Keys::Even }.call(rig, 400);
+        call.command.key ^= key;
+        rig.call(call);
         rig.settle();
-        assert_eq!(rig.told, [0, 2 * key], "{at}");
-        assert_eq!(rig.moves.reads.len(), reads, "{at}");
+        assert_eq!(rig.told, [0, 2 * key], "{second:?}");
+        assert_eq!(rig.moves.reads.len(), reads, "{second:?}");
     }
 }
