@@ -238,11 +238,7 @@ impl Twin {
     pub fn command(&mut self, command: &SlotCommand) {
         let number = self.asked(command);
         let ticket = u64::from(command.ticket);
-        assert!(
-            ticket == self.next_ticket || self.may_skip,
-            "ticket {ticket} instead of {}",
-            self.next_ticket
-        );
+        assert!(ticket == self.next_ticket || self.may_skip, "ticket {ticket} instead of {}", self.next_ticket);
         (self.next_ticket, self.may_skip) = ((ticket + 1) % OPEN as u64, false);
         let request = &mut self.requests[number];
         request.ticket = ticket;
