@@ -1,4 +1,4 @@
-//! How much a story of chance tells: a quarter of it in `cargo xtask test`, all of it in `cargo xtask nightly`.
+//! How much a story of chance tells: a quarter of it, with one seed, in `cargo xtask test`; all of it in `cargo xtask nightly`.
 
 use std::env;
 
@@ -11,9 +11,22 @@ const VARIABLE: &str = "STROMA_EFFORT";
 /// When the variable says neither `full` nor `quarter`.
 #[must_use]
 pub fn share(count: usize) -> usize {
+    if is_full() { count } else { count.div_ceil(4) }
+}
+
+/// Of these seeds, those that have their turn now: the first, or all.
+///
+/// # Panics
+/// As [`share`]; when there is none.
+#[must_use]
+pub fn seeds(all: &[u64]) -> &[u64] {
+    if is_full() { all } else { &all[..1] }
+}
+
+fn is_full() -> bool {
     match env::var(VARIABLE).as_deref() {
-        Err(_) | Ok("quarter") => count.div_ceil(4),
-        Ok("full") => count,
+        Err(_) | Ok("quarter") => false,
+        Ok("full") => true,
         Ok(other) => panic!("{VARIABLE} is `{other}`: it may be `full` or `quarter`"),
     }
 }

@@ -1,10 +1,12 @@
 //! RPC: a kernel of the other card runs, and its answer comes here.
 
+use stroma_abi::desc::Parameters;
 use stroma_abi::kernel::traversal::Traversal;
 use stroma_abi::regs::map::counters;
 use stroma_abi::wire::RpcStatus;
+use stroma_sim::host::timing::Timing;
 use stroma_tests::pair::{Pair, pattern};
-use stroma_tests::walks::{VALUE_STRIDE, VALUES_AT, connect, list, walk};
+use stroma_tests::walks::{VALUE_STRIDE, VALUES_AT, connect, list, target, walk};
 use stroma_top::Profile;
 use stroma_verbs::WorkOp;
 
@@ -38,4 +40,47 @@ fn a_kernel_walks_a_list_of_the_other_host_10g() {
 #[test]
 fn a_kernel_walks_a_list_of_the_other_host_100g() {
     a_walk(Profile::HundredGig);
+}
+
+/// A list of one element is written anew, value first, and walked at the same doorbell, in a host where writes take longer than
+/// reads: a kernel that reads what is not yet visible finds the key of the round before, or its value.
+fn after_writes(profile: Profile) {
+    const ROUNDS: u64 = 20;
+    const LENGTH: usize = 3000;
+    const NEW_ELEMENT: usize = 0;
+    const NEW_VALUE: usize = 4096;
+    const ANSWER: usize = 8192;
+    let pair = Pair::new(profile);
+    let [near, far] = &pair.ends;
+    pair.shared.world().card(1).set_timing(Timing { write_ns: 5000, ..Timing::ALVEO_GEN3X16 });
+    let [caller, _called] = connect(&pair, 65_536, 5);
+    let task = list(&pair, 1);
+    for round in 0..ROUNDS {
+        let (key, value) = (1000 + round, pattern(round, LENGTH));
+        let element = [key, 0, far.at(VALUES_AT)].map(u64::to_le_bytes).concat();
+        near.put(NEW_ELEMENT, &element);
+        near.put(NEW_VALUE, &value);
+        let task = Traversal { sought: key, value_length: 3000, ..task };
+        let parameters = Parameters::new(&task.to_bytes()).expect("whole words");
+        let rkey = far.memory.rkey();
+        let batch = caller.start();
+        let batch = batch.write(&[near.piece(NEW_VALUE, LENGTH)], far.at(VALUES_AT), rkey);
+        let batch = batch.write(&[near.piece(NEW_ELEMENT, element.len())], far.at(0), rkey);
+        let answer = near.piece(ANSWER, LENGTH);
+        let batch = batch.wr_id(7).signaled().rpc(answer, &target(3000), rkey, parameters);
+        batch.post().expect("two WRITEs and a call");
+        let found = near.expect(7);
+        assert_eq!((found.rpc, found.length), (Some(0), 3000), "{profile:?}, round {round}: the element");
+        assert!(near.bytes(ANSWER, LENGTH) == value, "{profile:?}, round {round}: the value");
+    }
+}
+
+#[test]
+fn a_kernel_sees_what_writes_before_its_call_placed_10g() {
+    after_writes(Profile::TenGig);
+}
+
+#[test]
+fn a_kernel_sees_what_writes_before_its_call_placed_100g() {
+    after_writes(Profile::HundredGig);
 }

@@ -2,12 +2,11 @@
 //!
 //! A kernel is a folder: its file joins the parts, which stand in the order in which data meet them. What it does is told with its
 //! parameters in [`stroma_abi::kernel`], what comes of it by its model in the crate `stroma-kernel-models`; tests hold the RTL against
-//! that, on the rig of this crate, which plays the slot's other side.
+//! that, on the rig of the crate `stroma-kernel-rig`, which plays the slot's other side.
 
 #![forbid(unsafe_code)]
 #![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]
 
-pub mod ask;
 pub mod consistency;
 pub mod get;
 pub mod hyperloglog;
@@ -15,8 +14,7 @@ pub mod prism;
 pub mod shuffle;
 pub mod traversal;
 
-#[cfg(test)]
-mod rig;
+pub use stroma_kernel_parts::ask;
 
 /// What is known of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

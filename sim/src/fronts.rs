@@ -43,10 +43,11 @@ impl Fronts {
     pub fn new(profile: Profile, options: &Options) -> Result<Self, Error> {
         let model = Model::linked(crate::linked::fronts(profile), options)?;
         let mismatched = model.port("tx_mismatched")?;
-        let raw_enable = model.port("raw_enable")?;
+        let (raw_enable, own) = (model.port("raw_enable")?, model.port("own")?);
         let mut bench = Bench::new(model)?;
-        // Raw frames are for the whole card: none is wanted here, and none is sent.
+        // Raw frames are for the whole card: none is wanted here, and none is sent. Without an address no frame comes back.
         bench.model_mut().set(raw_enable, 0);
+        bench.model_mut().set(own, 0);
         bench.source("tx_raw")?;
         let mut fronts = Self {
             mac: Mac::attach(&mut bench, profile)?,

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod lookups;
+mod mixes;
 mod objects;
 mod stage;
 mod streams;
@@ -15,5 +16,6 @@ pub(crate) const TASKS: &[Task] = &[
     Task { label: "GETs", measure: lookups::measure },
     Task { label: "objects with a CRC", measure: objects::measure },
     Task { label: "shuffle", measure: streams::shuffle },
+    Task { label: "key-value mixes", measure: mixes::measure },
     Task { label: "HyperLogLog", measure: streams::hyperloglog },
 ];

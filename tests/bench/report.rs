@@ -18,6 +18,8 @@ pub(crate) enum Metric {
     Goodput,
     /// Messages, millions a second.
     Rate,
+    /// Operations of an application, thousands a second.
+    Operations,
     /// Cycles of the card.
     Cycles,
     /// From a call to its effect, microseconds.
@@ -37,6 +39,7 @@ impl Metric {
         match self {
             Self::Goodput => "Gb/s",
             Self::Rate => "M msg/s",
+            Self::Operations => "k op/s",
             Self::Cycles => "cycles",
             Self::Latency => "us",
             Self::Wall => "s",
@@ -47,7 +50,9 @@ impl Metric {
 
     const fn origin(self) -> Origin {
         match self {
-            Self::Goodput | Self::Rate | Self::Cycles | Self::Latency | Self::Ratio => Origin::Simulated,
+            Self::Goodput | Self::Rate | Self::Operations | Self::Cycles | Self::Latency | Self::Ratio => {
+                Origin::Simulated
+            }
             Self::Wall | Self::SpeedRatio | Self::Speed => Origin::Machine,
         }
     }

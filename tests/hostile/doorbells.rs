@@ -81,7 +81,7 @@ fn commit(number: u32, index: u64, units: u64) -> u64 {
 impl Desk {
     /// Doorbells through another's page, bad ones, pushes that were fetched, and frames.
     fn counts(&self) -> [u64; 4] {
-        let frames = self.rig.count(&counters::TX_FRAMES);
+        let frames = self.rig.count(&counters::TX_FRAMES) + self.rig.count(&counters::TX_TURNED);
         let counts = [&counters::WRONG_PAGE, &counters::BAD_DOORBELLS, &counters::PUSH_FALLBACKS];
         let [wrong, bad, fetched] = counts.map(|counter| self.rig.count(counter));
         [wrong, bad, fetched, frames]

@@ -1,9 +1,9 @@
-//! 20,000 frames with one to three wrong fields and a right ICRC, for queue pairs in every state. Each has the fate that the
-//! rules give it: counters, completions and every byte of memory agree.
+//! Frames with one to three wrong fields and a right ICRC, for queue pairs in every state (20,000 of them with all effort).
+//! Each has the fate that the rules give it: counters, completions and every byte of memory agree.
 
 use stroma_abi::regs::map::counters;
 use stroma_abi::wire::Frame;
-use stroma_tests::effort::share;
+use stroma_tests::effort::{seeds, share};
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
 
@@ -14,7 +14,7 @@ use super::honest;
 use super::mutate::{Hints, mutate};
 use super::stage::Stage;
 
-/// Frames of each test.
+/// Frames of each seed.
 const FRAMES: usize = 5000;
 /// Rounds of one frame for each queue pair before all is compared.
 const ROUNDS: usize = 5;
@@ -119,20 +119,14 @@ fn kind(fate: Fate) -> usize {
 
 #[test]
 fn frames_with_wrong_fields_have_the_fate_they_deserve_10g() {
-    attack(Profile::TenGig, 0x51);
-}
-
-#[test]
-fn other_frames_have_theirs_10g() {
-    attack(Profile::TenGig, 0x52);
+    for seed in seeds(&[0x51, 0x52]) {
+        attack(Profile::TenGig, *seed);
+    }
 }
 
 #[test]
 fn frames_with_wrong_fields_have_the_fate_they_deserve_100g() {
-    attack(Profile::HundredGig, 0x53);
-}
-
-#[test]
-fn other_frames_have_theirs_100g() {
-    attack(Profile::HundredGig, 0x54);
+    for seed in seeds(&[0x53, 0x54]) {
+        attack(Profile::HundredGig, *seed);
+    }
 }

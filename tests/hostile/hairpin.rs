@@ -10,12 +10,9 @@ use stroma_abi::regs::map::{doorbells, port};
 use stroma_abi::{Psn, Qpn};
 use stroma_device::compose;
 use stroma_sim::World;
-use stroma_sim::link::LinkConfig;
 use stroma_tests::rig::{Buffer, Completions, Rig};
 use stroma_top::Profile;
 use stroma_verilate::Options;
-
-use super::mirror::Mirror;
 
 /// log2 of the units of a send queue and of the entries of a receive queue.
 pub(crate) const LOG: u8 = 6;
@@ -45,13 +42,11 @@ pub(crate) struct Port {
     pub receive: Buffer,
 }
 
-/// A card whose wire leads back to it.
+/// A card without a wire, which talks to itself.
 pub(crate) fn rig(profile: Profile) -> Rig {
     let options = Options { seed: 7, ..Options::default() };
     let mut world = World::new(profile, 1, &options).unwrap_or_else(|error| panic!("{error}"));
     world.card(0).set_timing(super::BRISK);
-    let station = world.add_peer(Box::new(Mirror::default()));
-    world.cable(0, station, LinkConfig::cable(profile));
     let rig = Rig::with_world(world);
     let bytes = ADDRESS.to_ipv6_mapped().octets();
     let half = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));

@@ -13,7 +13,6 @@ mod frames;
 mod hairpin;
 mod honest;
 mod memory;
-mod mirror;
 mod mutate;
 mod paused;
 mod receives;

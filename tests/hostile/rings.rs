@@ -150,11 +150,10 @@ fn send_queues(profile: Profile) {
     let [mut near, far] = desk.pair(None);
     let before = desk.memory.open.read(4096, 2 * LENGTH as usize);
     desk.put(&mut near, WorkOp::Read, 4);
-    let sent = desk.rig.world(|world| world.line(0).counters().pushed);
+    let come = desk.rig.world(|world| world.card(0).judged());
     near.ring(&desk.rig);
-    let is_sent =
-        desk.rig.world(|world| world.run_until(100_000, |world| world.line(0).counters().pushed > sent));
-    assert!(is_sent, "the READ leaves");
+    let is_there = desk.rig.world(|world| world.run_until(100_000, |world| world.card(0).judged() > come));
+    assert!(is_there, "the READ leaves");
     desk.hide(near.send.iova());
     desk.expect(&near, false, Status::General, "a READ");
     assert!(desk.is_failed(&near) && !desk.is_failed(&far));

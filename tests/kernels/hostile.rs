@@ -15,7 +15,7 @@ const NOT_FOUND: u32 = 0x100;
 const BAD_PARAMETERS: u32 = 0x101;
 
 /// A list of two elements at `at`, the second of which leads to the first.
-fn circle(calls: &Calls, at: usize) -> Traversal {
+pub(crate) fn circle(calls: &Calls, at: usize) -> Traversal {
     for (index, following) in [(0, 64), (64, 0)] {
         let words = [100 + index as u64, calls.at(at + following), calls.at(at + 256)];
         calls.put(1, at + index, &words.map(u64::to_le_bytes).concat());
@@ -140,7 +140,7 @@ fn begin_long_walk(calls: &Calls) {
 }
 
 /// The kernel serves others.
-fn serves(calls: &Calls) {
+pub(crate) fn serves(calls: &Calls) {
     let Calls { pair, memories, .. } = calls;
     let ends = [0, 1].map(|end| pair.ends[end].calling(4096));
     pair.join(ends.each_ref(), |_, connection| connection.rights = connection.rights | Access::RPC);
@@ -176,6 +176,28 @@ fn the_called_end_may_go_while_a_call_runs() {
     assert_eq!(pair.ends[0].complete().status, Status::RetryExceeded, "nobody answers");
     let ends = [0, 1].map(|end| pair.ends[end].calling(4096));
     serves(&Calls { pair, ends, memories });
+}
+
+/// The answer finds no place: its caller is told, and nobody else notices.
+#[test]
+fn the_place_of_an_answer_may_go_while_a_call_runs() {
+    let calls = Calls::new(Profile::HundredGig, MEMORY, |_| {});
+    // A list of 200 elements, of which the last is sought: some 200 us.
+    for index in 0..200 {
+        let words = [100 + index as u64, calls.at(64 * (index + 1)), calls.at(0)];
+        calls.put(1, 64 * index, &words.map(u64::to_le_bytes).concat());
+    }
+    let walk = Traversal { hop_limit: 400, sought: 299, ..circle(&calls, 1 << 19) };
+    let walk = Traversal { root: calls.at(0), ..walk };
+    let place = calls.pair.ends[0].domain.allocate(4096, Access::LOCAL_WRITE).expect("memory");
+    let batch = calls.ends[0].start().wr_id(1).signaled();
+    let room = place.piece(0, 8).expect("inside");
+    batch.rpc(room, &walk.target(), calls.key(), walk.parameters()).post().expect("room in the queue");
+    calls.pair.run(4000);
+    let gone = place.deregister().expect("no window");
+    assert_eq!(calls.pair.ends[0].complete().status, Status::LocalProtection, "its place is no more");
+    drop(gone);
+    serves(&calls);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! say, and each request is carried out once.
 
 mod copy;
+mod crowd;
 mod faults;
 mod hostile;
 mod sizes;

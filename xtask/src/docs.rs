@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{figures, synth, workspace};
+use crate::{figures, quotes, synth, workspace};
 
 /// A page, and how it is made of what it was: a page that people write keeps all but its tables.
 struct Page {
@@ -20,7 +20,7 @@ const PAGES: [Page; 5] = [
     Page { path: "docs/plots/goodput.svg", render: |_| figures::plot() },
 ];
 
-/// Writes the pages, or with `check` compares them with what would be written.
+/// Writes the pages, or with `check` compares them with what would be written; pages that quote code are checked either way.
 pub(crate) fn run(check: bool) -> Result<()> {
     for Page { path, render } in PAGES {
         let file = workspace::root().join(path);
@@ -35,7 +35,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
             }
         }
     }
-    Ok(())
+    quotes::check()
 }
 
 /// The first line in which two texts differ, and its two versions.

@@ -12,10 +12,12 @@ mod formal;
 mod frames;
 mod lint;
 mod linux;
+mod new_kernel;
 mod nightly;
 mod page;
 mod process;
 mod programs;
+mod quotes;
 mod rtl;
 mod setup;
 mod soak;
@@ -96,6 +98,10 @@ enum Task {
     ///
     /// Takes hours, and 8 GB for the card. Stops at the first failure, and ends with a table of minutes.
     Nightly,
+    /// Lay down a kernel that works: hardware, model, typed request, and a test in which hardware and model agree
+    ///
+    /// docs/kernels.md takes it from there. A folder that exists is left alone.
+    NewKernel(new_kernel::Options),
     /// Emit the card's Verilog and its port manifest, or one block's
     Rtl(rtl::Options),
     /// Emit the RTL and have Verilator's lint and yosys read it
@@ -187,6 +193,7 @@ fn run(task: Task) -> Result<()> {
         Task::Soak(options) => soak::run(&options),
         Task::Ci => ci::run(),
         Task::Nightly => nightly::run(),
+        Task::NewKernel(options) => new_kernel::run(&options),
         Task::Rtl(options) => rtl::run(&options),
         Task::Lint { profile } => {
             setup::run(tools::Routine::Ci)?;

@@ -8,7 +8,7 @@
 mod tests;
 
 use stroma_kernel_models::Outcome;
-use stroma_verbs::Sge;
+use stroma_verbs::{Sge, Status};
 
 use crate::{Error, Result};
 
@@ -44,6 +44,17 @@ pub(crate) struct Errand {
     pub(crate) length: usize,
     /// What comes behind them.
     pub(crate) stream: Vec<Sge>,
+    /// Where the answer goes on to.
+    pub(crate) onward: Option<Onward>,
+}
+
+/// A place in the peer's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Onward {
+    /// Its address.
+    pub address: u64,
+    /// The key that it is written under.
+    pub key: u32,
 }
 
 impl Errand {
@@ -73,6 +84,8 @@ struct Place {
     /// The service has not answered.
     awaits: bool,
     errand: Errand,
+    /// The answer, while it goes on to the peer.
+    kept: Option<Outcome>,
     end: Option<Result<Outcome>>,
 }
 
@@ -137,6 +150,31 @@ impl Book {
             }
         }
         self.settle(ticket);
+    }
+
+    /// The answer of a call goes on to the peer from the room, if anybody still wants it to: where to.
+    pub(crate) fn sends_on(&mut self, ticket: Ticket, outcome: &Outcome) -> Option<Onward> {
+        let place = self.find(ticket).filter(|place| place.is_held)?;
+        let onward = place.errand.onward?;
+        place.posted += 1;
+        place.kept = Some(outcome.clone());
+        Some(onward)
+    }
+
+    /// Does its answer go on to the peer?
+    pub(crate) fn is_on_its_way(&mut self, ticket: Ticket) -> bool {
+        self.find(ticket).is_some_and(|place| place.kept.is_some())
+    }
+
+    /// The answer is with the peer, or is not: what became of the call.
+    pub(crate) fn sent_on(&mut self, ticket: Ticket, failed: Option<(Status, u8)>) {
+        let kept = self.find(ticket).and_then(|place| place.kept.take());
+        self.completes(ticket);
+        self.ends(ticket, |operation| match (failed, kept) {
+            (Some((status, vendor)), _) => Err(Error::Completion { operation, status, vendor }),
+            (None, Some(outcome)) => Ok(outcome),
+            (None, None) => Err(Error::NoStatus { operation }),
+        });
     }
 
     /// The service has answered. An answer that nobody awaits is counted.

@@ -1,6 +1,7 @@
 //! Callers: requests out, typed answers in.
 
 mod channel;
+mod own;
 mod settle;
 
 use std::sync::{Arc, Mutex};
@@ -10,12 +11,13 @@ use stroma_abi::wire::ServiceRequest;
 use stroma_kernel_client::Call;
 use stroma_verbs::{Batch, CompletionQueue, QueuePair, Sge};
 
-use crate::book::{Book, Errand, Found, Ticket};
+use crate::book::{Book, Errand, Found, Onward, Ticket};
 use crate::slots::{ALIGNMENT, Slots};
 use crate::{Error, Pending, Result, Shape, lock, queues};
 
 use channel::Channel;
 pub use channel::Route;
+use own::Own;
 
 /// Where parameters and payload begin in a room. The head of a message to the service ends there.
 const BODY_AT: usize = ALIGNMENT;
@@ -33,6 +35,7 @@ pub struct Caller {
     // Ended before the memory that they write to.
     queue_pair: QueuePair,
     service: Option<Channel>,
+    own: Option<Own>,
     rooms: Slots,
     /// Where all of it completes.
     queues: Vec<Arc<CompletionQueue>>,
@@ -51,7 +54,7 @@ impl Caller {
         let places = u32::try_from(shape.places).unwrap_or(u32::MAX);
         let rooms = Slots::new(queue_pair.domain(), shape.places, answer_at(&shape) + shape.answer_bytes)?;
         let book = Arc::new(Mutex::new(Book::new(places)));
-        Ok(Self { queue_pair, service: None, rooms, queues, shape, book, patience: PATIENCE })
+        Ok(Self { queue_pair, service: None, own: None, rooms, queues, shape, book, patience: PATIENCE })
     }
 
     /// Calls also the [`Service`](crate::Service) at the other end of a second queue pair, of the same domain: always, or when the card lacks the kernel.
@@ -60,9 +63,21 @@ impl Caller {
     /// # Errors
     /// [`Error::OtherDomain`]; [`Error::TooSmall`] for a send or completion queue; when there is no memory, or receives cannot be posted.
     pub fn with_service(mut self, queue_pair: QueuePair, route: Route) -> Result<Self> {
-        let all = [self.queue_pair.send_cq(), queue_pair.send_cq(), queue_pair.receive_cq()];
+        let mut all = vec![self.queue_pair.send_cq(), queue_pair.send_cq(), queue_pair.receive_cq()];
+        all.extend(self.own.iter().map(|own| own.queue_pair.send_cq()));
         self.queues = queues::distinct(&self.shape, &all)?;
         self.service = Some(Channel::new(&self.queue_pair, queue_pair, &self.shape, route)?);
+        Ok(self)
+    }
+
+    /// Calls also kernels of this card: [`post_rpc_local`](Self::post_rpc_local).
+    ///
+    /// # Errors
+    /// When the card has no queue pairs left, no memory, or its port no address.
+    pub fn with_own_card(mut self) -> Result<Self> {
+        let own = Own::new(self.queue_pair.domain(), &self.shape)?;
+        self.queues.push(Arc::clone(own.queue_pair.send_cq()));
+        self.own = Some(own);
         Ok(self)
     }
 
@@ -79,7 +94,7 @@ impl Caller {
     /// [`Error::NoRoom`], [`Error::RequestTooLong`], [`Error::AnswerTooLong`], [`Error::MessageTooLong`], and those of
     /// [`post`](stroma_verbs::Batch::post): nothing was posted.
     pub fn post_rpc<C: Call>(&self, call: C, key: u32) -> Result<Pending<C>> {
-        self.post(call, key, None)
+        self.post(call, key, None, &self.queue_pair, None)
     }
 
     /// As [`post_rpc`](Self::post_rpc), with pieces of local memory as the payload, or behind that which the call has. They stay as
@@ -88,15 +103,59 @@ impl Caller {
     /// # Errors
     /// As [`post_rpc`](Self::post_rpc).
     pub fn post_rpc_write<C: Call>(&self, call: C, key: u32, stream: &[Sge]) -> Result<Pending<C>> {
-        self.post(call, key, Some(stream))
+        self.post(call, key, Some(stream), &self.queue_pair, None)
     }
 
-    fn post<C: Call>(&self, call: C, key: u32, stream: Option<&[Sge]>) -> Result<Pending<C>> {
+    /// As [`post_rpc`](Self::post_rpc), of a kernel of this card, under a key of this domain's memory. No service is asked.
+    ///
+    /// # Errors
+    /// As [`post_rpc`](Self::post_rpc); [`Error::NoOwnCard`].
+    pub fn post_rpc_local<C: Call>(&self, call: C, key: u32) -> Result<Pending<C>> {
+        self.post(call, key, None, self.own_card(C::OPERATION)?, None)
+    }
+
+    /// As [`post_rpc_write`](Self::post_rpc_write), of a kernel of this card.
+    ///
+    /// # Errors
+    /// As [`post_rpc_local`](Self::post_rpc_local).
+    pub fn post_rpc_write_local<C: Call>(&self, call: C, key: u32, stream: &[Sge]) -> Result<Pending<C>> {
+        self.post(call, key, Some(stream), self.own_card(C::OPERATION)?, None)
+    }
+
+    /// A kernel on the sending side: a call of a kernel of this card, whose answer goes on to the peer's memory. If it ended well, its
+    /// bytes are there when the answer is told; otherwise nothing was written. What a lost packet costs is sent again from the room, so
+    /// that the kernel runs once. Between the two the driver has its hand in: somebody has to [`poll`](Self::poll).
+    ///
+    /// # Errors
+    /// As [`post_rpc_local`](Self::post_rpc_local). A WRITE that fails is told to who takes the answer.
+    pub fn post_rpc_onward<C: Call>(
+        &self,
+        call: C,
+        key: u32,
+        stream: Option<&[Sge]>,
+        onward: Onward,
+    ) -> Result<Pending<C>> {
+        self.post(call, key, stream, self.own_card(C::OPERATION)?, Some(onward))
+    }
+
+    fn own_card(&self, operation: u16) -> Result<&QueuePair> {
+        self.own.as_ref().map(|own| &own.queue_pair).ok_or(Error::NoOwnCard { operation })
+    }
+
+    fn post<C: Call>(
+        &self,
+        call: C,
+        key: u32,
+        stream: Option<&[Sge]>,
+        by: &QueuePair,
+        onward: Option<Onward>,
+    ) -> Result<Pending<C>> {
         let (operation, target, parameters) = (C::OPERATION, call.target(), call.parameters());
         let body = [parameters.as_bytes(), call.payload()].concat();
         let is_stream = stream.is_some() || !call.payload().is_empty();
         self.check(operation, body.len(), target.response_max)?;
-        let errand = Errand { operation, length: body.len(), stream: stream.unwrap_or_default().to_vec() };
+        let errand =
+            Errand { operation, length: body.len(), stream: stream.unwrap_or_default().to_vec(), onward };
         // More than can be counted is more than any service takes.
         let length = u32::try_from(errand.total()).unwrap_or(u32::MAX);
         let ticket = lock(&self.book).take(errand);
@@ -106,12 +165,13 @@ impl Caller {
         let place = ticket.place();
         let head = ServiceRequest { id: ticket.id(), target: target.to_address(), key, length };
         self.rooms.write(place, HEAD_AT, &[&head.to_bytes(), &body[..]].concat())?;
-        if let Some(channel) = self.service.as_ref().filter(|channel| channel.is_only()) {
+        let service = self.service.as_ref().filter(|_| self.is_served(by.number()));
+        if let Some(channel) = service.filter(|channel| channel.is_only()) {
             self.ask(channel, ticket)?;
             return Ok(pending);
         }
         let result = self.rooms.piece(place, answer_at(&self.shape), target.response_max as usize)?;
-        let batch = self.queue_pair.start().wr_id(ticket.id()).signaled();
+        let batch = by.start().wr_id(ticket.id()).signaled();
         self.invoke(
             ticket,
             if is_stream {
@@ -122,6 +182,11 @@ impl Caller {
             },
         )?;
         Ok(pending)
+    }
+
+    /// May the service carry out what this queue pair calls? It has the peer's memory, not this one's.
+    fn is_served(&self, number: u32) -> bool {
+        number == self.queue_pair.number()
     }
 
     /// Does a call fit into a room?

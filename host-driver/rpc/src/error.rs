@@ -94,6 +94,12 @@ pub enum Error {
         /// RPC op-code.
         operation: u16,
     },
+    /// A call of a kernel of this card, by a caller that was not made for it.
+    #[error("RPC {operation:#x}: the caller was made without its own card")]
+    NoOwnCard {
+        /// RPC op-code.
+        operation: u16,
+    },
     /// The two queue pairs of a caller would not reach the same memory.
     #[error("queue pair {service} for the service is of another domain than queue pair {number}")]
     OtherDomain {

@@ -51,6 +51,12 @@
 //! }
 //! ```
 //!
+//! # Kernels of one's own card
+//!
+//! A caller [with its own card](Caller::with_own_card) has [`post_rpc_local`](Caller::post_rpc_local), too: the same kernels and
+//! answers, on memory of this host. Its connection joins two queue pairs of the card; frames between them do not leave it.
+//! [`post_rpc_onward`](Caller::post_rpc_onward) puts such a kernel on the sending side: what it answers goes on to the peer's memory.
+//!
 //! # What holds
 //!
 //! 1. A request runs at most once: on the card by the protocol of RPCs, in software because a reliable connection delivers a message once,
@@ -77,6 +83,7 @@ mod service;
 mod shape;
 mod slots;
 
+pub use book::Onward;
 pub use caller::{Caller, Route};
 pub use error::{Error, Result};
 pub use pending::Pending;

@@ -58,6 +58,20 @@ impl Connection {
 }
 
 impl QueuePair {
+    /// Connects two queue pairs of one card, both in Reset, which grant each other `rights`. What they send does not leave the card.
+    ///
+    /// # Errors
+    /// [`NoOwnAddress`](crate::Error::NoOwnAddress) when the port has none; [`OtherDevice`](crate::Error::OtherDevice); as [`Self::modify`].
+    pub fn connect_locally(&self, other: &QueuePair, rights: Access) -> Result<()> {
+        self.device().check_same(other.device(), "queue pair")?;
+        let address = self.device().port().own_address()?;
+        for [one, peer] in [[self, other], [other, self]] {
+            let to = Connection::new(address, Qpn::new(peer.number()), Psn::new(0), Psn::new(0));
+            one.connect(&Connection { rights, ..to })?;
+        }
+        Ok(())
+    }
+
     /// From Reset to ready-to-send: this end of a reliable connection stands.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! What can go wrong, with the operation and its values.
 
-use std::{net::Ipv4Addr, time::Duration};
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use stroma_abi::desc::{CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Status, Verb, WqeError};
 
@@ -73,6 +74,14 @@ pub enum Error {
         index: usize,
         /// How many there are.
         count: usize,
+    },
+    /// The port was not told who it is.
+    #[error("the port has MAC {mac:02x?} and address {ip}: set both before the card talks to itself")]
+    NoOwnAddress {
+        /// Its MAC address.
+        mac: [u8; 6],
+        /// Its first address.
+        ip: IpAddr,
     },
     /// The card has no such slot for a kernel.
     #[error("the card has {slots} kernels, and none in slot {slot}")]

@@ -5,7 +5,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use stroma_abi::regs::map::{PORT_ADDRESSES, port};
 use stroma_device::Card;
 
-use crate::{Error, Result};
+use crate::{Address, Error, Result};
+
+/// First of the UDP ports that RoCE v2 packets leave from.
+const FIRST_PORT: u16 = 0xc000;
 
 /// The network port of a card. What is set here counts from the next packet on.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +80,27 @@ impl<'a> Port<'a> {
         let high = self.card.read_element(&port::BLOCK, &port::ADDRESS_HIGH, index)?;
         let bytes = u128::from(low) | u128::from(high) << 64;
         Ok(Ipv6Addr::from(bytes.to_le_bytes()).to_canonical())
+    }
+
+    /// Where the card finds itself: its MAC and first address. Frames to there do not leave it.
+    ///
+    /// # Errors
+    /// [`Error::NoOwnAddress`] when either was not set; when the card cannot be reached.
+    pub fn own_address(&self) -> Result<Address> {
+        let (mac, ip) = (self.mac()?, self.address(0)?);
+        if mac == [0; 6] || ip.is_unspecified() {
+            return Err(Error::NoOwnAddress { mac, ip });
+        }
+        Ok(Address {
+            mac,
+            ip,
+            source_port: FIRST_PORT,
+            hop_limit: 1,
+            traffic_class: 0,
+            vlan: None,
+            flow_label: 0,
+            source_address: 0,
+        })
     }
 
     /// Sets one of the addresses. Queue pairs name it by its place.

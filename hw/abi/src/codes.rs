@@ -1,5 +1,7 @@
 //! The macro behind every set of named numbers: a table in, an enum with the meaning of each out.
 
+/// Declares named numbers by their table, each with its meaning:
+///
 /// ```text
 /// codes! {
 ///     /// What they are.
@@ -8,6 +10,7 @@
 ///     }
 /// }
 /// ```
+#[macro_export]
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident: $repr:ty { $($code:literal $variant:ident $prose:literal;)* }) => {
         $(#[$meta])*

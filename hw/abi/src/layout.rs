@@ -6,6 +6,9 @@
 /// stops when rows overlap, leave the structure, or are wider than their type; `Big` structures must name
 /// every bit, so that what was parsed is emitted byte by byte. `Little` structures write unnamed bits as zero and
 /// ignore them when read: room for later.
+///
+/// Kernels outside this crate declare their parameters with it, too.
+#[macro_export]
 macro_rules! layout {
     ($(#[$meta:meta])* $name:ident: $order:ident, $len:literal bytes;
      $($konst:ident $field:ident: $ty:ty = $byte:literal, $bit:literal, $width:literal, $prose:literal;)*) => {

@@ -31,6 +31,7 @@ pub mod slot;
 pub mod state;
 pub mod stream;
 pub mod transport;
+pub mod turn;
 pub mod tx;
 pub mod verilog;
 

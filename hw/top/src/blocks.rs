@@ -46,6 +46,7 @@ use stroma_hw::transport::sieve::Sieve;
 use stroma_hw::transport::statistics::Statistics;
 use stroma_hw::transport::template::Template;
 use stroma_hw::transport::timers::Timers;
+use stroma_hw::turn::Turn;
 use stroma_hw::tx::TxFront;
 use stroma_hw::tx::axis::AxisOut;
 use stroma_hw::verilog::{EmitError, Rtl, emit};
@@ -105,7 +106,8 @@ blocks! {
     tx_front:          TxFront<64>,                              TxFront<512>,                              "transmit front end";
     mac_in:            AxisIn<64, 8>,                            AxisIn<512, 64>,                           "AXI4-Stream of the MAC becomes beats";
     mac_out:           AxisOut<64, 8>,                           AxisOut<512, 64>,                          "beats become AXI4-Stream for the MAC";
-    fronts:            Fronts<64, 8>,                            Fronts<512, 64>,                           "both front ends between MAC and transport";
+    turn:              Turn<64, 11>,                             Turn<512, 8>,                              "frames for the card itself come back in";
+    fronts:            Fronts<64, 8, 11>,                        Fronts<512, 64, 8>,                        "both front ends between MAC and transport";
     control:           Control,                                  Control,                                   "BARs, registers and mailbox";
     doorbells:         Doorbells<4, 8>,                          Doorbells<6, 10>,                          "doorbell pages and push windows";
     send:              Send<8>,                                  Send<10>,                                  "scheduler of the send queues";

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  network            AXI4-Stream                                         transport
-//!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> rx_head, rx_payload (whole, checked packets, raw frames)
-//!   tx_* pins <- AxisOut <-+- TxFront: ICRC, insert, build      <- tx_head, tx_payload
-//!                          +------------------------------------<- tx_raw (whole frames)
+//!   rx_* pins -> AxisIn -> Turn -> RxFront: gather, decode, ICRC, strip -> rx_head, rx_payload (whole, checked packets, raw frames)
+//!                           |^  frames for the card itself
+//!   tx_* pins <- AxisOut <- Turn <-+- TxFront: ICRC, insert, build      <- tx_head, tx_payload
+//!                                  +------------------------------------<- tx_raw (whole frames)
 //! ```
 //!
 //! The card has the same blocks, joined alike; there the transport takes the heads, and nobody outside sees them. Stories
@@ -18,6 +19,7 @@ use stroma_hw::prim::arbiter::PacketArbiter;
 use stroma_hw::rx::RxFront;
 use stroma_hw::rx::axis::AxisIn;
 use stroma_hw::stream::{Beat, StreamSink, StreamSource};
+use stroma_hw::turn::Turn;
 use stroma_hw::tx::TxFront;
 use stroma_hw::tx::axis::AxisOut;
 
@@ -27,11 +29,11 @@ block! {
     /// - **Ports** `rx_t*`, `tx_t*`: AXI4-Stream to the MAC, frames without FCS; `rx_head`/`rx_payload`: one head a good packet and its
     ///   payload; `tx_head`/`tx_payload`: the same the other way; `tx_raw`: frames that go out as they are, in turn with the others;
     ///   `raw_enable`, `raw_dropped`: as in [`RxFront`]; `rx_counts`: frames of each class; `tx_mismatched`: payloads that
-    ///   were not as long as their head said.
+    ///   were not as long as their head said. `own`, `turned`, `turns`: frames for the card itself, as in [`Turn`].
     /// - **Rate** one beat a cycle each way, no bubbles between frames.
-    /// - **Backpressure** `rx_tready` falls only when the transport side stops taking packets.
+    /// - **Backpressure** `rx_tready` falls only when the transport side stops taking packets, or while a frame comes back.
     /// - **Reset** synchronous; everything under way is forgotten.
-    pub struct Fronts<const D: usize, const K: usize> {
+    pub struct Fronts<const D: usize, const K: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub rx_tdata: Signal<In, Bits<D>>,
@@ -56,22 +58,27 @@ block! {
         pub raw_dropped: Signal<Out, Bit>,
         pub rx_counts: [Signal<Out, Bits<32>>; Class::COUNT],
         pub tx_mismatched: Signal<Out, Bits<32>>,
+        pub own: Signal<In, Bits<48>>,
+        pub turned: Signal<Out, Bit>,
+        pub turns: Signal<Out, Bit>,
         mac_in: AxisIn<D, K>,
         rx: RxFront<D>,
         tx: TxFront<D>,
         frames: PacketArbiter<D, 2>,
+        turn: Turn<D, LOG>,
         mac_out: AxisOut<D, K>,
     }
 }
 
-impl<const D: usize, const K: usize> Logic for Fronts<D, K> {
+impl<const D: usize, const K: usize, const LOG: usize> Logic for Fronts<D, K, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, mac_in, rx, tx, frames, mac_out);
+        clock!(self, clock, mac_in, rx, tx, frames, turn, mac_out);
         self.mac_in.reset.next = self.reset.val();
         self.rx.reset.next = self.reset.val();
         self.tx.reset.next = self.reset.val();
         self.frames.reset.next = self.reset.val();
+        self.turn.reset.next = self.reset.val();
         self.mac_out.reset.next = self.reset.val();
 
         self.mac_in.tdata.next = self.rx_tdata.val();
@@ -80,7 +87,11 @@ impl<const D: usize, const K: usize> Logic for Fronts<D, K> {
         self.mac_in.tlast.next = self.rx_tlast.val();
         self.mac_in.tuser.next = self.rx_tuser.val();
         self.rx_tready.next = self.mac_in.tready.val();
-        StreamSource::<Beat<D>>::join(&mut self.mac_in.source, &mut self.rx.sink);
+        StreamSource::<Beat<D>>::join(&mut self.mac_in.source, &mut self.turn.arriving);
+        StreamSource::<Beat<D>>::join(&mut self.turn.source, &mut self.rx.sink);
+        self.turn.own.next = self.own.val();
+        self.turned.next = self.turn.turned.val();
+        self.turns.next = self.turn.moves.val();
         StreamSource::<Head>::link(&mut self.rx_head, &mut self.rx.head);
         StreamSource::<Beat<D>>::link(&mut self.rx_payload, &mut self.rx.payload);
         self.rx.raw_enable.next = self.raw_enable.val();
@@ -93,7 +104,8 @@ impl<const D: usize, const K: usize> Logic for Fronts<D, K> {
         StreamSink::<Beat<D>>::link(&mut self.tx_payload, &mut self.tx.payload);
         StreamSource::<Beat<D>>::join(&mut self.tx.source, &mut self.frames.sinks[0]);
         StreamSink::<Beat<D>>::link(&mut self.tx_raw, &mut self.frames.sinks[1]);
-        StreamSource::<Beat<D>>::join(&mut self.frames.source, &mut self.mac_out.sink);
+        StreamSource::<Beat<D>>::join(&mut self.frames.source, &mut self.turn.leaving);
+        StreamSource::<Beat<D>>::join(&mut self.turn.out, &mut self.mac_out.sink);
         self.tx_mismatched.next = self.tx.mismatched.val();
         self.tx_tdata.next = self.mac_out.tdata.val();
         self.tx_tkeep.next = self.mac_out.tkeep.val();

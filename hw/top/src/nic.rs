@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  network
-//!   rx_* pins -> AxisIn -> RxFront: gather, decode, ICRC, strip -> head, payload (whole, checked packets) -> HostSide
-//!   tx_* pins <- AxisOut <- TxFront: ICRC, insert, build        <- head, payload                          <- HostSide
-//!                        <----------------------------------------- whole frames                            <- HostSide
+//!   rx_* pins -> AxisIn -> Turn -> RxFront: gather, decode, ICRC, strip -> head, payload (whole, checked packets) -> HostSide
+//!                           |^  frames for the card itself
+//!   tx_* pins <- AxisOut <- Turn <- TxFront: ICRC, insert, build        <- head, payload                          <- HostSide
+//!                                <----------------------------------------- whole frames                            <- HostSide
 //!
 //!  host
 //!   s_axil_* pins -> HostSide: registers, mailbox, doorbells, work requests, connections, tables -> m_axi_* pins, irq_* pins
@@ -106,7 +107,7 @@ block! {
         pub skip: Signal<In, Bits<32>>,
         pub quiet: Signal<Out, Bit>,
         pub wake: Signal<Out, Bits<64>>,
-        fronts: Fronts<D, K>,
+        fronts: Fronts<D, K, LOG>,
         host: HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING, KERNELS, WRITERS, PORT, BUFFER, STAGE>,
         kernels: Kernels<D, OBJECT, HASHES, QUADS, CHAIN, BANKS, ROWS, WORDS, TABLE, HELD>,
         beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
@@ -263,8 +264,11 @@ impl<
         self.tx_mismatched.next = self.fronts.tx_mismatched.val();
         self.host.tx_frame.next =
             self.fronts.tx_tvalid.val() & self.fronts.tx_tlast.val() & self.tx_tready.val();
+        self.fronts.own.next = self.host.mac.val();
+        self.host.tx_turned.next = self.fronts.turned.val();
         self.host.link.next = self.link_up.val();
-        self.host.stirs.next = (self.rx_tvalid.val() & self.fronts.rx_tready.val())
+        self.host.stirs.next = self.fronts.turns.val()
+            | (self.rx_tvalid.val() & self.fronts.rx_tready.val())
             | (self.fronts.rx_head.valid.val() & self.host.rx_head.ready.val())
             | (self.fronts.rx_payload.valid.val() & self.host.rx_payload.ready.val())
             | (self.host.tx_head.valid.val() & self.fronts.tx_head.ready.val())

@@ -133,7 +133,7 @@ impl Profile {
 
     fn emit_with(self, rtl_hash: u64) -> Result<Rtl, EmitError> {
         let facts = self.facts(rtl_hash);
-        // Datapath; logs of queue pairs, CQs, regions, SRQs, doorbell pages, units of push windows; log of the buffers' beats;
+        // Datapath; logs of queue pairs, CQs, regions, SRQs, doorbell pages, units of push windows; log of the beats of buffers, and of those on their way back in;
         // logs of messages on their way and of READs to be answered, of all queue pairs; logs of beats for a kernel's requests, of what it
         // reads and writes, and of the staging; those who write for kernels; then what the kernels themselves are built with.
         match self {
@@ -152,8 +152,8 @@ impl Profile {
     /// When a block cannot be emitted faithfully.
     pub fn emit_fronts(self) -> Result<Rtl, EmitError> {
         match self {
-            Self::TenGig => emit(self.fronts_top(), Fronts::<64, 8>::default),
-            Self::HundredGig => emit(self.fronts_top(), Fronts::<512, 64>::default),
+            Self::TenGig => emit(self.fronts_top(), Fronts::<64, 8, 11>::default),
+            Self::HundredGig => emit(self.fronts_top(), Fronts::<512, 64, 8>::default),
         }
     }
 

@@ -69,7 +69,8 @@ pub trait Call {
 }
 
 /// What a status other than 0 is called.
-pub(crate) fn failed(operation: u16, status: u32) -> Failed {
+#[must_use]
+pub fn failed(operation: u16, status: u32) -> Failed {
     match RpcStatus::from_code(status) {
         Some(status) => Failed::Card { operation, status },
         None => Failed::Kernel { operation, code: status },
@@ -92,8 +93,12 @@ pub(crate) fn found(
     }
 }
 
-/// Parameters of a kernel: their layouts are whole words.
-pub(crate) fn block(bytes: &[u8]) -> Parameters {
+/// Parameters of a kernel, from the bytes of their layout.
+///
+/// # Panics
+/// When those are no whole words, or more than 64 bytes: no request has such parameters.
+#[must_use]
+pub fn block(bytes: &[u8]) -> Parameters {
     Parameters::new(bytes).expect("layouts of parameters are whole words, and few")
 }
 

@@ -10,4 +10,4 @@ pub mod prism;
 pub mod shuffle;
 mod traversal;
 
-pub use call::{Call, Failed};
+pub use call::{Call, Failed, block, failed};

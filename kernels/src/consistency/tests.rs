@@ -8,9 +8,9 @@ use std::ops::{Deref, DerefMut};
 use stroma_abi::kernel::consistency::{Consistency, OBJECT_MAX};
 use stroma_kernel_client::consistency::{request, seal};
 use stroma_kernel_models::consistency;
+use stroma_kernel_rig::Rig;
 
 use super::ConsistencyKernel;
-use crate::rig::Rig;
 
 /// Lengths without the CRC, around words, beats, reads, and what of them the CRC takes.
 const SIZES: [usize; 24] = [

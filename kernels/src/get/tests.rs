@@ -9,9 +9,9 @@ use std::ops::{Deref, DerefMut};
 
 use stroma_abi::kernel::get::{BucketEntry, BucketLink, Get, ObjectHead, VALUE_MAX};
 use stroma_kernel_models::get;
+use stroma_kernel_rig::Rig;
 
 use super::GetKernel;
-use crate::rig::Rig;
 
 /// Sizes around words, beats, reads, and what of them a key leaves.
 const SIZES: [u32; 15] = [0, 1, 7, 8, 24, 25, 47, 48, 49, 63, 64, 4072, 4096, 12_345, VALUE_MAX];

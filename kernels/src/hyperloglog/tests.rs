@@ -10,9 +10,9 @@ use std::ops::{Deref, DerefMut};
 
 use stroma_abi::kernel::hyperloglog::{Action, HyperLogLog};
 use stroma_kernel_models::{Invocation, Outcome, hyperloglog};
+use stroma_kernel_rig::{Host, Rig};
 
 use super::HyperLogLogKernel;
-use crate::rig::{Host, Rig};
 
 /// Name of the sketch, unless something else is said.
 const NAME: u64 = 0x0123_4567_89ab_cdef;
@@ -80,7 +80,7 @@ impl<const D: usize> Bed<D> {
     fn begin(&mut self, seed: u64) {
         self.restart(seed);
         assert_eq!(self.answer(&of(Action::Clear), Vec::new()), 0);
-        self.moves = crate::rig::Moves::default();
+        self.moves = stroma_kernel_rig::Moves::default();
         self.told.clear();
     }
 

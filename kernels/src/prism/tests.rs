@@ -11,9 +11,9 @@ use stroma_abi::kernel::prism::{
     Chain, Comparison, FreeList, Kind, LINE, Operands, Operation, Outcome as End, Report, Stage,
 };
 use stroma_kernel_models::{Invocation, Outcome, prism};
+use stroma_kernel_rig::{Host, Rig};
 
 use super::PrismKernel;
-use crate::rig::{Host, Rig};
 
 thread_local! {
     /// What the model has answered since it was last asked.
@@ -91,8 +91,19 @@ fn always(swap: u64) -> Operands {
     Operands { swap, swap_mask: [0xff; 32], ..Operands::default() }
 }
 
-impl<const D: usize> Rig<D> {
+/// What is asked of the kernel here.
+trait Chains {
     /// A list of 16 places at [`LIST`], with `free` buffers of 5000 bytes behind `head`.
+    fn free_buffers(&mut self, head: u64, free: u64);
+    /// Under the memory's key; data stand behind the operations, each in its lines.
+    fn chain_of(&mut self, items: &[Item]) -> Invocation;
+    fn ask_chain(&mut self, items: &[Item]);
+    /// Asks, waits, and gives the reports.
+    fn run_chain(&mut self, items: &[Item]) -> [Report; 4];
+    fn word_at(&self, va: u64) -> u64;
+}
+
+impl<const D: usize> Chains for Rig<D> {
     fn free_buffers(&mut self, head: u64, free: u64) {
         let tail = head.wrapping_add(free);
         let list = FreeList { head, tail, ring: RING, buffer_length: 5000, places_log: 4 };
@@ -101,7 +112,6 @@ impl<const D: usize> Rig<D> {
         self.host.store(RING, &buffers);
     }
 
-    /// Under the memory's key; data stand behind the operations, each in its lines.
     fn chain_of(&mut self, items: &[Item]) -> Invocation {
         let key = self.host.key;
         let (mut operations, mut data) = (Vec::new(), Vec::new());
@@ -125,7 +135,6 @@ impl<const D: usize> Rig<D> {
         self.call(invocation);
     }
 
-    /// Asks, waits, and gives the reports.
     fn run_chain(&mut self, items: &[Item]) -> [Report; 4] {
         reports();
         self.ask_chain(items);

@@ -5,9 +5,9 @@ mod scene;
 mod timing;
 
 use stroma_kernel_models::shuffle;
+use stroma_kernel_rig::Rig;
 
 use super::{Shuffle64, Shuffle512};
-use crate::rig::Rig;
 
 fn narrow() -> Rig<64> {
     Rig::with_writes("shuffle", Shuffle64::default, shuffle::run)

@@ -5,9 +5,9 @@ mod scene;
 
 use stroma_abi::kernel::traversal::{Traversal, VALUE_MAX};
 use stroma_kernel_models::traversal;
+use stroma_kernel_rig::Rig;
 
 use super::TraversalKernel;
-use crate::rig::Rig;
 
 /// Sizes around beats and reads.
 const SIZES: [u32; 12] = [0, 1, 8, 63, 64, 65, 511, 4095, 4096, 4097, 12_345, VALUE_MAX];
@@ -35,7 +35,16 @@ fn list() -> Traversal {
     }
 }
 
-impl<const D: usize> Rig<D> {
+/// What is asked of the kernel here.
+trait Lists {
+    /// Stores the list.
+    fn fill(&mut self);
+    fn ask(&mut self, task: &Traversal);
+    /// Asks, waits, and gives the status.
+    fn answer(&mut self, task: &Traversal) -> u32;
+}
+
+impl<const D: usize> Lists for Rig<D> {
     fn fill(&mut self) {
         for (at, key) in [10, 20, 30].into_iter().enumerate() {
             let next = AT.get(at + 1).copied().unwrap_or(0);
@@ -48,7 +57,6 @@ impl<const D: usize> Rig<D> {
         self.call(invocation);
     }
 
-    /// Asks, waits, and gives the status.
     fn answer(&mut self, task: &Traversal) -> u32 {
         self.ask(task);
         self.settle();

@@ -27,7 +27,7 @@ pub(crate) struct Job {
 const HIDDEN: &str = "-fvisibility=hidden";
 
 /// All state of a model is one struct, and gcc asks of each read which of the writes before it could matter. It may ask less
-/// often: a card builds in two thirds of the time, and its code is as small and quick.
+/// often: a card builds in three quarters of the time, and its code is as small and quick.
 const FEW_QUESTIONS: &str = "--param=sccvn-max-alias-queries-per-access=20";
 
 impl Cxx {

@@ -37,7 +37,7 @@ pub struct Model {
     /// Names as seen from outside: a view shows one member of a bundle, without its prefix.
     names: Vec<(String, PortId)>,
     /// Has an input other than a clock changed since the last evaluation? Until then what lies between inputs and
-    /// registers stays as it is; a third of a card's time went into evaluating it again.
+    /// registers stays as it is; a sixth of a card's time went into evaluating it again.
     is_moved: bool,
     time: u64,
     waves: Option<PathBuf>,

@@ -125,6 +125,7 @@ fn values(figures: &[&Figure]) -> Result<String> {
     }
     let unit = match &*first.unit {
         "M msg/s" => "million a second",
+        "k op/s" => "thousand a second",
         "cycles/s" => "thousand cycles a second",
         "" => "times",
         unit => unit,
@@ -136,7 +137,7 @@ fn values(figures: &[&Figure]) -> Result<String> {
 fn value(Figure { name, value, unit, .. }: &Figure) -> Result<String> {
     Ok(match &**unit {
         "" if *value >= 100.0 => format!("{value:.0}"),
-        "Gb/s" | "M msg/s" | "" => format!("{value:.1}"),
+        "Gb/s" | "M msg/s" | "k op/s" | "" => format!("{value:.1}"),
         "us" | "s" => format!("{value:.2}"),
         "cycles" => format!("{value:.0}"),
         "cycles/s" => format!("{:.1}", value / 1000.0),

@@ -19,7 +19,7 @@ use crate::workspace;
 use rules::Rule;
 
 /// Where kernels live.
-const FOLDERS: [&str; 2] = ["hw", "kernels"];
+const FOLDERS: [&str; 4] = ["hw", "kernels", "examples", "xtask/template"];
 
 /// What the macro takes for a cast when a call starts with it.
 const CAST_PREFIXES: [&str; 6] =

@@ -4,7 +4,7 @@ use stroma_verbs::Status;
 use super::*;
 
 fn errand() -> Errand {
-    Errand { operation: 7, length: 36, stream: Vec::new() }
+    Errand { operation: 7, length: 36, ..Errand::default() }
 }
 
 fn outcome(status: u32) -> Outcome {
@@ -157,4 +157,37 @@ proptest! {
         free.sort_unstable();
         prop_assert_eq!(free, [0, 1, 2, 3]);
     }
+}
+
+#[test]
+fn an_answer_that_goes_on_ends_when_it_is_there() {
+    let onward = Onward { address: 0x1000, key: 5 };
+    let errand = Errand { onward: Some(onward), ..errand() };
+    for failed in [None, Some((Status::RemoteAccess, 2))] {
+        let mut book = Book::new(1);
+        let ticket = book.take(errand.clone()).unwrap();
+        book.posts(ticket);
+        book.completes(ticket);
+        assert!(!book.is_on_its_way(ticket));
+        assert_eq!(book.sends_on(ticket, &outcome(0)), Some(onward));
+        assert!(book.is_on_its_way(ticket));
+        assert!(matches!(book.take_end(ticket), Found::NotYet));
+        book.sent_on(ticket, failed);
+        let Found::End(end) = book.take_end(ticket) else { panic!("it has ended") };
+        assert_eq!(end.map(|outcome| outcome.status).ok(), failed.is_none().then_some(0));
+        assert!(book.take(errand.clone()).is_some());
+    }
+    // Nobody wants it any more: before it goes on, and on its way.
+    let mut book = Book::new(1);
+    let ticket = book.take(errand.clone()).unwrap();
+    book.posts(ticket);
+    book.let_go(ticket);
+    assert_eq!(book.sends_on(ticket, &outcome(0)), None);
+    book.completes(ticket);
+    let ticket = book.take(errand.clone()).unwrap();
+    assert_eq!(book.sends_on(ticket, &outcome(0)), Some(onward));
+    book.let_go(ticket);
+    assert!(book.take(errand.clone()).is_none(), "the card still reads the room");
+    book.sent_on(ticket, None);
+    assert!(book.take(errand).is_some());
 }

@@ -4,7 +4,7 @@ use stroma_abi::wire::RpcStatus;
 use stroma_kernel_models::Outcome;
 use stroma_verbs::{Status, WorkCompletion};
 
-use super::{Caller, Channel, answer_at};
+use super::{Caller, Channel, answer_at, may_be_posted};
 use crate::book::Ticket;
 use crate::{Error, Result, lock, message};
 
@@ -40,6 +40,9 @@ impl Caller {
                 }
                 self.sent(completion);
             }
+            _ if lock(&self.book).is_on_its_way(Ticket::from_id(completion.wr_id)) => {
+                lock(&self.book).sent_on(Ticket::from_id(completion.wr_id), failure(completion));
+            }
             _ => self.called(completion),
         }
         Ok(())
@@ -57,10 +60,16 @@ impl Caller {
         lock(&self.book).completes(ticket);
         if let (Some(channel), None, Some(status)) = (&self.service, &failed, completion.rpc)
             && status == RpcStatus::UnknownOperation as u32
+            && self.is_served(completion.queue_pair)
         {
             if let Err(error) = self.ask(channel, ticket) {
                 lock(&self.book).ends(ticket, |_| Err(error));
             }
+            return;
+        }
+        if let (None, Some(0), Some(Ok(data))) = (&failed, completion.rpc, &data)
+            && self.sends_on(ticket, data)
+        {
             return;
         }
         lock(&self.book).ends(ticket, |operation| match (failed, completion.rpc, data) {
@@ -68,6 +77,27 @@ impl Caller {
             (None, Some(status), Some(data)) => Ok(Outcome { status, data: data? }),
             (None, ..) => Err(Error::NoStatus { operation }),
         });
+    }
+
+    /// Sends an answer on, if it has bytes and a place to go to.
+    fn sends_on(&self, ticket: Ticket, data: &[u8]) -> bool {
+        if data.is_empty() {
+            return false;
+        }
+        let outcome = Outcome { status: RpcStatus::Ok as u32, data: data.to_vec() };
+        let Some(onward) = lock(&self.book).sends_on(ticket, &outcome) else { return false };
+        let posted = self.rooms.piece(ticket.place(), answer_at(&self.shape), data.len()).and_then(|piece| {
+            let batch = self.queue_pair.start().wr_id(ticket.id()).signaled();
+            batch.write(&[piece], onward.address, onward.key).post()
+        });
+        if let Err(error) = posted {
+            let mut book = lock(&self.book);
+            if !may_be_posted(&error) {
+                book.completes(ticket);
+            }
+            book.ends(ticket, |_| Err(error.into()));
+        }
+        true
     }
 
     /// The card is done with a message to the service.

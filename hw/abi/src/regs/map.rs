@@ -180,7 +180,9 @@ block! {
     RX_ACCEPTED = Reg::long("rx_accepted", 0xd8, ReadOnly,
         "Requests in their turn, carried out or refused by a NAK, and answers that were waited for. With `rx_unwanted`, \
          `cnps_received`, `duplicates`, `out_of_sequence`, `rnr_naks` and `answers_stale`: every good RoCE packet.");
-    RAW_SENT = Reg::long("raw_sent", 0xf8, ReadOnly, "Frames sent by raw queue pairs; `tx_frames` counts them, too.");
+    TX_TURNED = Reg::long("tx_turned", 0xe0, ReadOnly,
+        "Frames for the card's own address: they came back in without leaving. `tx_frames` does not count them, the classes of received frames do.");
+    RAW_SENT = Reg::long("raw_sent", 0xf8, ReadOnly, "Frames sent by raw queue pairs; `tx_frames` counts them, too, or `tx_turned`.");
 }
 
 block! {

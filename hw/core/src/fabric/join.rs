@@ -179,6 +179,7 @@ impl<
             self.ports[i].call.payload.next = self.calls.given.payload.val();
             self.ports[i].change_valid.next = self.changing.q.val().get_bit(self.last_changing.val().index());
             self.ports[i].change.next = self.last_change.val();
+            self.ports[i].visible.next = self.visible.val();
             self.ports[i].limit.next = self.limit.val();
             self.ports[i].patience.next = self.patience.val();
 

@@ -54,7 +54,8 @@ block! {
     ///   `reserves_begins`, `reserves_ends`, `reserves_qpn`: a packet is on its way; it counts from the next cycle on. Its place comes back when its last
     ///   beat has left the buffer; without payload, with its call.
     /// - **Requests** `payload`: a packet for each that has payload, in the order of reservation; `call`: behind it, for each packet of this kernel,
-    ///   `Begins` or `GoesOn`, in the same order. Both are always ready. With `gives_up` nothing comes of it, and a stream of it is aborted.
+    ///   `Begins` or `GoesOn`, in the same order. Both are always ready. One that begins waits until `visible` has come to its ticket: what its caller wrote
+    ///   before is there to be read. With `gives_up` nothing comes of it, and a stream of it is aborted.
     /// - **Kernel** `command`, `data_in`, `read`, `write`, `data_out`, `response` as [`slot`](crate::slot) says, and `kernel_reset`. Tickets 0 to 15 in turn, 16
     ///   open at most. `data_in` comes behind its command. A response moves at once, and counts when the whole request has come and was taken, and all reads and writes of its ticket have ended.
     /// - **Memory** `read_access`, `write_access`: what the kernel asks for, in order, with its caller's rights: `refused` if the ticket has no
@@ -77,7 +78,7 @@ block! {
     ///   answer.
     /// - **Pulses** `invoked`: a command was taken; `answered_ok`, `answered_failed`: a chunk that ends, by its status; `expired`: the watchdog; `aborted`: patience, or a
     ///   change. `busy`: anything is inside, or reserved.
-    /// - **Latency** with D = 512 (D = 64 takes a cycle for each beat of parameters): 3 cycles from `call` to `command` if nothing waits, 2 without parameters; 2 from `command` to `data_in`, 3 if that begins with a beat; 1 from `read` to `read_access`; 2
+    /// - **Latency** with D = 512 (D = 64 takes a cycle for each beat of parameters): 4 cycles from `call` to `command` if nothing waits, 3 without parameters; 2 from `command` to `data_in`, 3 if that begins with a beat; 1 from `read` to `read_access`; 2
     ///   from `response` to `chunk`, 4 to `chunk_data`. **Rate** 1 beat per cycle in the middle of a stream, and of an answer.
     /// - **Reset** forgets everything; nothing may be reserved or under way in memory. While `kernel_reset` is high, and when it rises, offers to
     ///   the kernel are withdrawn.
@@ -108,6 +109,7 @@ block! {
         pub kernel_reset: Signal<Out, Bit>,
         pub dma_reset: Signal<Out, Bit>,
         pub dma_idle: Signal<In, Bit>,
+        pub visible: Signal<In, Bits<16>>,
         pub limit: Signal<In, Bits<32>>,
         pub patience: Signal<In, Bits<32>>,
         pub change_valid: Signal<In, Bit>,
@@ -130,6 +132,9 @@ block! {
         restart: Restart,
         /// Queue pair of the stream that came last: who goes on with it is told here, where there is time to compare.
         streaming: Reg<Bits<24>>,
+        /// What the oldest request waits for is visible.
+        is_due: Reg<Bit>,
+        ahead: Signal<Local, Bits<16>>,
         begins: Signal<Local, Bit>,
         has_payload: Signal<Local, Bit>,
         stops: Signal<Local, Bit>,
@@ -142,7 +147,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, space, items, beats, tickets, feed, reads, writes, owed, answer, restart);
-        dff_setup!(self, clock, streaming);
+        dff_setup!(self, clock, streaming, is_due);
         self.space.reset.next = self.reset.val();
         self.items.reset.next = self.reset.val();
         self.beats.reset.next = self.reset.val();
@@ -188,6 +193,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.items.sink.payload.next.target = self.call.payload.val().target;
         self.items.sink.payload.next.key = self.call.payload.val().key;
         self.items.sink.payload.next.length = self.call.payload.val().length;
+        self.items.sink.payload.next.ticket = self.call.payload.val().ticket;
         if self.call.valid.val() & self.begins.val() & !self.call.payload.val().ends {
             self.streaming.d.next = self.call.payload.val().qpn;
         }
@@ -195,6 +201,12 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         StreamSink::<Beat<D>>::link(&mut self.payload, &mut self.beats.sink);
         StreamSource::<Item>::join(&mut self.items.source, &mut self.feed.item);
         StreamSource::<Beat<D>>::join(&mut self.beats.source, &mut self.feed.beats);
+        // Tickets count round: one that is not visible yet lies behind, and the difference is below zero.
+        self.ahead.next = self.visible.val() - self.items.source.payload.val().ticket;
+        self.is_due.d.next = self.items.source.valid.val()
+            & !self.feed.item.ready.val()
+            & !self.ahead.val().get_bit(15)
+            & !self.reset.val();
 
         // Kernel.
         self.stops.next = self.restart.kernel_reset.val();
@@ -202,7 +214,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         StreamSource::<SlotCommand>::link(&mut self.command, &mut self.feed.command);
         StreamSource::<Beat<D>>::link(&mut self.data_in, &mut self.feed.data_in);
         self.invoked.next = self.feed.commands.val();
-        self.feed.has_ticket.next = self.tickets.has_room.val();
+        self.feed.has_ticket.next = self.tickets.has_room.val() & self.is_due.q.val();
         self.feed.ticket.next = self.tickets.upcoming.val();
         self.feed.is_dead.next = self.space.is_dead.val();
         self.feed.is_next_dead.next = self.space.is_next_dead.val();

@@ -59,6 +59,8 @@ record! {
         pub reserved: Bits<9>,
         /// Messages completed.
         pub msn: Bits<24>,
+        /// `Begins`: writes to host memory that have to be visible before a kernel reads any.
+        pub ticket: Bits<16>,
     }
 }
 

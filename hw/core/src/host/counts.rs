@@ -15,6 +15,7 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub tx_frame: Signal<In, Bit>,
+        pub turned: Signal<In, Bit>,
         pub retransmitted: Signal<In, Bit>,
         pub timeout: Signal<In, Bit>,
         pub nak: [Signal<In, Bit>; 3],
@@ -64,6 +65,7 @@ block! {
         raw_frames: Counter<1>,
         raw_dropped: Counter<3>,
         raw_sent: Counter<1>,
+        tx_turned: Counter<1>,
     }
 }
 
@@ -100,7 +102,8 @@ impl Logic for Counts {
             accepted_packets,
             raw_frames,
             raw_dropped,
-            raw_sent
+            raw_sent,
+            tx_turned
         );
         self.tx_frames.reset.next = self.reset.val();
         self.wrong_pages.reset.next = self.reset.val();
@@ -125,6 +128,7 @@ impl Logic for Counts {
         self.raw_frames.reset.next = self.reset.val();
         self.raw_dropped.reset.next = self.reset.val();
         self.raw_sent.reset.next = self.reset.val();
+        self.tx_turned.reset.next = self.reset.val();
 
         self.tx_frames.pulses[0].next = self.tx_frame.val();
         self.pushes.pulses[0].next = self.push.val();
@@ -146,6 +150,7 @@ impl Logic for Counts {
         self.accepted_packets.pulses[0].next = self.accepted.val();
         self.raw_frames.pulses[0].next = self.raw_frame.val();
         self.raw_sent.pulses[0].next = self.raw_departs.val();
+        self.tx_turned.pulses[0].next = self.turned.val();
         for i in 0..3 {
             self.raw_dropped.pulses[i].next = self.raw_drop[i].val();
             self.naks.pulses[i].next = self.nak[i].val();
@@ -182,7 +187,8 @@ impl Logic for Counts {
         self.values[23].next = self.early_requests.value.val();
         self.values[24].next = self.stale_answers.value.val();
         self.values[25].next = self.accepted_packets.value.val();
-        self.values[26].next = self.raw_sent.value.val();
+        self.values[26].next = self.tx_turned.value.val();
+        self.values[27].next = self.raw_sent.value.val();
     }
 }
 
@@ -240,6 +246,7 @@ mod tests {
             ("raw_drop$1", "raw_dropped"),
             ("raw_drop$2", "raw_dropped"),
             ("raw_departs", "raw_sent"),
+            ("turned", "tx_turned"),
         ];
         for (port, _) in pulses {
             drive(&mut bench, port, 0);

@@ -59,7 +59,7 @@ block! {
     /// ```
     ///
     /// - **Ports** `lite_*`: the BARs, AXI4-Lite; `ar`, `r`, `aw`, `w`, `b`: host memory, AXI4; `irq`: vectors to raise.
-    ///   `rx_*`, `tx_*`: packets from and to the front ends; `tx_raw`: whole frames; `raw_enable`: those that are not RoCE are wanted; `raw_dropped`: one was lost. `class_counts`, `tx_frame`: what the front ends count; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
+    ///   `rx_*`, `tx_*`: packets from and to the front ends; `tx_raw`: whole frames; `raw_enable`: those that are not RoCE are wanted; `raw_dropped`: one was lost. `class_counts`, `tx_frame`, `tx_turned`: what the front ends count; `mac`: the card's address; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
     ///   a simulation did not evaluate; `quiet`: it may, as long as nobody outside does anything, until `wake`.
     ///   `clears`: everything inside is being forgotten, and kernels have to, too. `kernel_*`: the slots, as [`slot`](crate::slot) says.
     /// - **Reset** drops everything; the host's side of both buses has to be reset with it. A store to `control.reset` drops
@@ -85,6 +85,8 @@ block! {
         pub tx_raw: StreamSource<Beat<D>>,
         pub raw_enable: Signal<Out, Bit>,
         pub raw_dropped: Signal<In, Bit>,
+        pub tx_turned: Signal<In, Bit>,
+        pub mac: Signal<Out, Bits<48>>,
         pub class_counts: [Signal<In, Bits<32>>; 16],
         pub tx_frame: Signal<In, Bit>,
         pub link: Signal<In, Bit>,
@@ -369,6 +371,7 @@ impl<
         self.tables.path_index.next = self.transport.path_index.val();
         self.transport.path.next = self.tables.path.val();
         self.transport.mac.next = self.control.mac.val();
+        self.mac.next = self.control.mac.val();
         for i in 0..2 {
             self.control.address_index[i].next = self.transport.address_index[i].val();
             self.transport.address[i].next = self.control.address[i].val();
@@ -521,6 +524,7 @@ impl<
         self.counts.accepted.next = self.transport.accepted.val();
         self.counts.raw_frame.next = self.transport.raw_taken.val();
         self.counts.raw_drop[0].next = self.raw_dropped.val();
+        self.counts.turned.next = self.tx_turned.val();
         self.counts.raw_drop[1].next = self.transport.raw_dropped[0].val();
         self.counts.raw_drop[2].next = self.transport.raw_dropped[1].val();
         self.counts.raw_departs.next = self.transport.raw_sent.val();

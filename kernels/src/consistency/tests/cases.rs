@@ -6,10 +6,10 @@ use stroma_abi::desc::SlotCommand;
 use stroma_abi::kernel::consistency::Consistency;
 use stroma_hw::testing::stalls_of;
 use stroma_kernel_models::Invocation;
+use stroma_kernel_rig::STREAMS;
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::{AT, Bed, SIZES, task};
-use crate::rig::STREAMS;
 
 fn one_of<T: Copy>(rng: &mut SplitMix64, choices: &[T]) -> T {
     choices[usize::try_from(rng.below(choices.len() as u64)).expect("small")]

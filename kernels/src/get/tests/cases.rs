@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use stroma_hw::testing::stalls_of;
+use stroma_kernel_rig::STREAMS;
 use stroma_verilate::Pause;
 
 use super::{BUCKETS, Bed, SIZES, key, scene, task};
-use crate::rig::STREAMS;
 
 pub(super) fn built_tables<const D: usize>(rig: &mut Bed<D>) {
     let mut statuses = BTreeMap::new();

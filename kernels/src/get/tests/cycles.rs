@@ -1,7 +1,8 @@
 //! How long it takes.
 
+use stroma_kernel_rig::Moves;
+
 use super::{BUCKETS, OBJECTS, key, rig, task};
-use crate::rig::Moves;
 
 /// Cycles from each to the next.
 fn gaps(cycles: &[u64]) -> Vec<u64> {

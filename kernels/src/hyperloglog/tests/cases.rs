@@ -6,10 +6,10 @@ use stroma_abi::desc::SlotCommand;
 use stroma_abi::kernel::hyperloglog::{Action, HyperLogLog, ITEMS, hash, place};
 use stroma_hw::testing::stalls_of;
 use stroma_kernel_models::Invocation;
+use stroma_kernel_rig::STREAMS;
 use stroma_verilate::Pause;
 
 use super::{ALL, Bed, NAME, of, scene};
-use crate::rig::STREAMS;
 
 pub(super) fn random_scenes<const D: usize>(rig: &mut Bed<D>) {
     let mut statuses = BTreeMap::new();

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use stroma_hw::testing::stalls_of;
+use stroma_kernel_rig::STREAMS;
 use stroma_verilate::SplitMix64;
 
 use super::*;
-use crate::rig::STREAMS;
 
 fn one_of<T: Copy>(rng: &mut SplitMix64, choices: &[T]) -> T {
     choices[usize::try_from(rng.below(choices.len() as u64)).expect("small")]

@@ -4,10 +4,10 @@ use stroma_abi::kernel::shuffle::{Buffer, Shuffle};
 use stroma_hw::testing::stalls_of;
 use stroma_kernel_client::shuffle::Table;
 use stroma_kernel_models::Invocation;
+use stroma_kernel_rig::{Rig, STREAMS};
 use stroma_verilate::Pause;
 
 use super::scene::{Keys, Room, Scene};
-use crate::rig::{Rig, STREAMS};
 
 /// Some calls with one table, a few of them on bad terms, each with one of these numbers of tuples.
 fn random_calls<const D: usize>(rig: &mut Rig<D>, seed: u64, sizes: &[usize]) {

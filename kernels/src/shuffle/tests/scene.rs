@@ -3,9 +3,8 @@
 use stroma_abi::kernel::shuffle::{Buffer, Shuffle};
 use stroma_kernel_client::shuffle::Table;
 use stroma_kernel_models::Invocation;
+use stroma_kernel_rig::Rig;
 use stroma_verilate::SplitMix64;
-
-use crate::rig::Rig;
 
 /// How keys are chosen.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! Cycles: how fast a payload is taken, and how long it takes until all of it is written.
 
+use stroma_kernel_rig::Rig;
 use stroma_verilate::Pause;
 
 use super::scene::{Keys, Scene};
 use super::{narrow, wide};
-use crate::rig::Rig;
 
 /// Tuples of 8 bytes in 1 MiB, and beats of 64 bytes.
 const MIB: usize = 1 << 17;

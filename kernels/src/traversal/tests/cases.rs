@@ -4,10 +4,10 @@ use stroma_abi::desc::SlotCommand;
 use stroma_abi::kernel::traversal::{Predicate, Traversal, VALUE_MAX};
 use stroma_hw::testing::stalls_of;
 use stroma_kernel_models::Invocation;
+use stroma_kernel_rig::{Rig, STREAMS};
 use stroma_verilate::Pause;
 
-use super::{AT, SIZES, VALUES, list, scene};
-use crate::rig::{Rig, STREAMS};
+use super::{AT, Lists, SIZES, VALUES, list, scene};
 
 pub(super) fn random_scenes<const D: usize>(rig: &mut Rig<D>) {
     let mut statuses = std::collections::BTreeMap::new();

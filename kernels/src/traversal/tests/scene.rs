@@ -2,10 +2,10 @@
 
 use stroma_abi::kernel::traversal::{Traversal, VALUE_MAX};
 use stroma_kernel_models::Invocation;
+use stroma_kernel_rig::Rig;
 use stroma_verilate::SplitMix64;
 
 use super::SIZES;
-use crate::rig::Rig;
 
 /// Most elements of a structure.
 const ELEMENTS: u64 = 6;

@@ -207,11 +207,11 @@ impl Twin {
         self.reserving.is_some_and(|(_, owner)| owner == qpn)
     }
 
-    /// A command is taken.
-    pub fn command(&mut self, command: &SlotCommand) {
+    /// The request that waits for this command. Streams that were aborted before theirs may be left out.
+    fn asked(&mut self, command: &SlotCommand) -> usize {
         loop {
             let number = self.waiting.pop_front().unwrap_or_else(|| panic!("nobody asked for {command:x?}"));
-            let request = &mut self.requests[number];
+            let request = &self.requests[number];
             let (target, words) = (request.target(), request.parameter_bytes());
             let parameters = Parameters::new(&request.payload[..words]).expect("whole words");
             let expected = SlotCommand {
@@ -230,22 +230,28 @@ impl Twin {
                 continue;
             }
             assert_eq!(*command, expected);
-            let ticket = u64::from(command.ticket);
-            assert!(
-                ticket == self.next_ticket || self.may_skip,
-                "ticket {ticket} instead of {}",
-                self.next_ticket
-            );
-            (self.next_ticket, self.may_skip) = ((ticket + 1) % OPEN as u64, false);
-            request.ticket = ticket;
-            self.open.push_back(number);
-            if request.data_bytes() > 0 {
-                self.feeding.push_back(number);
-            }
-            let is_open = |number: &&usize| self.requests[**number].is_unanswered();
-            assert!(self.open.iter().filter(is_open).count() <= OPEN, "too many are open");
-            return;
+            return number;
         }
+    }
+
+    /// A command is taken.
+    pub fn command(&mut self, command: &SlotCommand) {
+        let number = self.asked(command);
+        let ticket = u64::from(command.ticket);
+        assert!(
+            ticket == self.next_ticket || self.may_skip,
+            "ticket {ticket} instead of {}",
+            self.next_ticket
+        );
+        (self.next_ticket, self.may_skip) = ((ticket + 1) % OPEN as u64, false);
+        let request = &mut self.requests[number];
+        request.ticket = ticket;
+        self.open.push_back(number);
+        if request.data_bytes() > 0 {
+            self.feeding.push_back(number);
+        }
+        let is_open = |number: &&usize| self.requests[**number].is_unanswered();
+        assert!(self.open.iter().filter(is_open).count() <= OPEN, "too many are open");
     }
 
     /// A beat for the kernel; was it the last of its request?
@@ -315,13 +321,12 @@ impl Twin {
         }
     }
 
-    /// The kernel is reset, since the oldest has come to its limit, or a stream was aborted.
-    pub fn restart(&mut self, is_expired: bool) {
+    /// The kernel is reset, since the oldest has come to its limit, or a stream was aborted. `offered`: the command that it did not take.
+    pub fn restart(&mut self, is_expired: bool, offered: Option<&SlotCommand>) {
         self.limit_due = is_expired;
         self.feeding.clear();
         if is_expired && self.open.is_empty() {
-            // It never took the command of the oldest.
-            let oldest = self.waiting.pop_front().expect("somebody waits");
+            let oldest = self.asked(offered.expect("the oldest has not had its command"));
             self.may_skip = true;
             self.open.push_back(oldest);
         }
@@ -335,10 +340,8 @@ impl Twin {
                 self.kill(stream);
             }
         }
-        let requests = &self.requests;
-        let waiting = self.waiting.len();
-        self.waiting.retain(|number| !requests[*number].is_dead);
-        self.may_skip |= self.waiting.len() < waiting;
+        // One that waits, and whose stream was aborted, may have had a ticket.
+        self.may_skip |= self.waiting.iter().any(|number| self.requests[*number].is_dead);
     }
 
     /// A chunk has come, with its bytes.

@@ -33,6 +33,8 @@ record! {
         pub key: Bits<32>,
         /// `begins`: bytes of the whole request's payload.
         pub length: Bits<32>,
+        /// Writes to host memory that have to be visible before it begins.
+        pub ticket: Bits<16>,
     }
 }
 

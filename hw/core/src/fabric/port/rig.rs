@@ -113,6 +113,8 @@ pub(super) struct Rig<const D: usize> {
     pub(super) reserve_cycles: Vec<u64>,
     pub(super) abort_cycles: Vec<u64>,
     pub(super) expire_cycles: Vec<u64>,
+    /// What requests wait for.
+    pub(super) ticket: u16,
     pub(super) back_cycles: Vec<u64>,
 }
 
@@ -167,11 +169,12 @@ impl<const D: usize> Rig<D> {
             abort_cycles: Vec::new(),
             expire_cycles: Vec::new(),
             back_cycles: Vec::new(),
+            ticket: 0,
         };
         for mtu in [1, 3, 5, 2] {
             rig.peers.push(Peer { path_mtu: mtu, ..Peer::default() });
         }
-        for port in ["reserves", "change_valid", "read_ends", "write_ends", "limit", "patience"] {
+        for port in ["reserves", "change_valid", "read_ends", "write_ends", "limit", "patience", "visible"] {
             rig.set(port, 0);
         }
         for port in ["read", "write", "data_out", "response"] {
@@ -262,6 +265,7 @@ impl<const D: usize> Rig<D> {
             target: target.to_address().into(),
             key: u64::from(key).into(),
             length: (payload.len() as u64).into(),
+            ticket: u64::from(self.ticket).into(),
             ..Call::default()
         };
         let mut pieces: Vec<Vec<u8>> = payload.chunks(mtu(&begin)).map(<[u8]>::to_vec).collect();
@@ -279,6 +283,7 @@ impl<const D: usize> Rig<D> {
                 target: noise(begin.target.into()).into(),
                 key: (noise(begin.key.into()) & 0xffff_ffff).into(),
                 length: (noise(begin.length.into()) & 0xffff_ffff).into(),
+                ticket: (noise(begin.ticket.into()) & 0xffff).into(),
                 ..begin
             };
             from.packets.push_back(Packet { call, bytes });
@@ -531,7 +536,8 @@ impl<const D: usize> Rig<D> {
         if is_reset && !self.was_reset {
             self.resets += 1;
             self.kernel.reset();
-            self.twin.restart(is_expired);
+            let offered = self.offered[0].as_deref().map(SlotCommand::from_words);
+            self.twin.restart(is_expired, offered.as_ref());
             self.idle_at = now + self.rng.below(30);
         }
         // What is on offer to the kernel stays, unless it is reset.

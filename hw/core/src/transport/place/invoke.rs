@@ -11,7 +11,7 @@ use crate::transport::records::Errand;
 block! {
     /// Makes the call of the oldest errand, and offers it.
     ///
-    /// - **Ports** `errand`: the oldest one; `is_due`: it has a call that is not given; `gives`: it is, only with both that and `room`;
+    /// - **Ports** `errand`: the oldest one; `issued`: writes to host memory that go before it; `is_due`: it has a call that is not given; `gives`: it is, only with both that and `room`;
     ///   `goes`: the errand does; `call`: calls. `busy`: one is on offer.
     /// - **Latency** 1 cycle. **Rate** 1 call per cycle.
     /// - **Backpressure** 2 calls wait, then there is no `room`. `is_due` follows `errand`; no other path runs from port to port.
@@ -20,6 +20,7 @@ block! {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub errand: Signal<In, Errand>,
+        pub issued: Signal<In, Bits<16>>,
         pub gives: Signal<In, Bit>,
         pub goes: Signal<In, Bit>,
         pub is_due: Signal<Out, Bit>,
@@ -57,6 +58,7 @@ impl Logic for Invoke {
         self.calls.sink.payload.next.psn = self.errand.val().psn;
         self.calls.sink.payload.next.reserved = self.errand.val().reserved;
         self.calls.sink.payload.next.msn = self.errand.val().msn;
+        self.calls.sink.payload.next.ticket = self.issued.val();
         StreamSource::<Call>::link(&mut self.call, &mut self.calls.source);
 
         if self.gives.val() {

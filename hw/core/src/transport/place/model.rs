@@ -312,6 +312,7 @@ fn call(errand: &Errand, gives_up: bool, out: &mut Outcome) {
         psn: errand.psn,
         reserved: errand.reserved,
         msn: errand.msn,
+        ticket: 0.into(),
     };
     out.calls.push((meaning(&call), out.tally()));
 }

@@ -148,6 +148,7 @@ impl Logic for Reply {
         StreamSource::<Operation>::link(&mut self.operation, &mut self.operations.source);
 
         self.invoke.errand.next = self.errand.val();
+        self.invoke.issued.next = self.issued.val();
         self.invoke.gives.next = self.calls.val();
         self.invoke.goes.next = self.goes.val();
         StreamSource::<Call>::link(&mut self.call, &mut self.invoke.call);

@@ -121,7 +121,9 @@ impl<const D: usize> Rig<D> {
     /// A call is offered when its payload is taken, and its answer.
     fn calls(&mut self, now: u64) {
         for call in collect::<Call>(&mut self.bench, self.call) {
-            expect(&meaning(&call), &self.expected.calls, self.seen.calls, "call");
+            let bare = Call { ticket: 0.into(), ..call };
+            let before = expect(&meaning(&bare), &self.expected.calls, self.seen.calls, "call");
+            self.covers(call.ticket.into(), before);
             self.seen.calls += 1;
             self.call_cycles.push(now);
         }
@@ -156,17 +158,22 @@ impl<const D: usize> Rig<D> {
 
     fn tasks(&mut self, now: u64) {
         for task in collect::<Task>(&mut self.bench, self.task) {
-            let ticket = u16::try_from(u64::from(task.ticket)).expect("16 bits").wrapping_sub(TICKETS);
             let bare = Task { ticket: 0.into(), ..task };
             let before = expect(&bare, &self.expected.tasks, self.seen.tasks, "task");
             assert!(self.seen.writes >= before.writes, "a task comes before its data");
-            // Of all commands since reset, those of this run are the last.
-            let older = self.tickets - u16::try_from(self.commands).expect("few");
-            let covered = usize::from(ticket.wrapping_sub(older));
-            assert!((before.writes..=self.commands).contains(&covered), "{covered} are covered: {before:?}");
+            self.covers(task.ticket.into(), before);
             self.seen.tasks += 1;
             self.task_cycles.push(now);
         }
+    }
+
+    /// A ticket covers the writes that go before, and none to come.
+    fn covers(&self, ticket: u64, before: Tally) {
+        let ticket = u16::try_from(ticket).expect("16 bits").wrapping_sub(TICKETS);
+        // Of all commands since reset, those of this run are the last.
+        let older = self.tickets - u16::try_from(self.commands).expect("few");
+        let covered = usize::from(ticket.wrapping_sub(older));
+        assert!((before.writes..=self.commands).contains(&covered), "{covered} are covered: {before:?}");
     }
 
     /// Host memory: each packet belongs to the next command.

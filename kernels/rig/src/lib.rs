@@ -3,11 +3,40 @@
 //! Every answer is held against the model's, every packet and every promise of [`stroma_hw::slot`] against its contract. Kernels
 //! that write change a memory that is really there; the model has a copy of its own, and the two are compared whenever no invocation
 //! is open.
+//!
+//! ```no_run
+//! use rust_hdl::prelude::Block;
+//! use stroma_hw::testing::stalls_of;
+//! use stroma_kernel_rig::{Rig, STREAMS, Twin};
+//!
+//! /// A kernel that reads, in a request with these parameters, under every kind of stall.
+//! fn agrees<K: Block>(kernel: fn() -> K, model: Twin, parameters: &[u8]) {
+//!     let mut rig = Rig::<512>::new("mine", kernel, model);
+//!     rig.latency = (10, 2000);
+//!     for (seed, pauses) in (0..).zip(stalls_of::<STREAMS>()) {
+//!         rig.reset(seed);
+//!         rig.pause(pauses);
+//!         rig.host.store(0x1000, &[1, 2, 3]);
+//!         let invocation = rig.invocation(parameters, 64);
+//!         rig.call(invocation);
+//!         rig.settle();
+//!         assert_eq!(rig.told, [0]);
+//!     }
+//! }
+//! ```
 
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "whatever is not as promised is a panic: it is a rig for tests"
+)]
+
+mod cycle;
 mod foresight;
 mod host;
 mod moves;
 mod reads;
+#[cfg(test)]
 mod tests;
 mod writes;
 
@@ -15,15 +44,15 @@ use std::collections::VecDeque;
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::{Parameters, SlotCommand as Head};
-use stroma_hw::slot::{OPEN, SlotCommand, SlotResponse};
-use stroma_hw::stream::{Beat, beats, bytes};
-use stroma_hw::testing::{collect, push, verilated};
+use stroma_hw::slot::{OPEN, SlotCommand};
+use stroma_hw::stream::{Beat, beats};
+use stroma_hw::testing::{push, verilated};
 use stroma_kernel_models::{Invocation, Outcome};
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use foresight::Foresight;
-pub(crate) use host::Host;
-pub(crate) use moves::Moves;
+pub use host::Host;
+pub use moves::Moves;
 use reads::Reads;
 use writes::Writes;
 
@@ -31,22 +60,27 @@ use writes::Writes;
 const LIMIT: u64 = 10_000;
 
 /// Streams that may pause: `command`, `data_in`, `read`, `read_data`, `write`, `write_data`, `write_done`, `data_out`, `response`.
-pub(crate) const STREAMS: usize = 9;
+pub const STREAMS: usize = 9;
 
 /// The model of a kernel.
-pub(crate) type Twin = fn(&Invocation, &mut Host) -> Outcome;
+pub type Twin = fn(&Invocation, &mut Host) -> Outcome;
 
-pub(crate) struct Rig<const D: usize> {
-    pub(crate) bench: Bench,
-    pub(crate) host: Host,
-    pub(crate) rng: SplitMix64,
+/// A kernel with a datapath of `D` bits, and all around it.
+pub struct Rig<const D: usize> {
+    /// The kernel's streams.
+    pub bench: Bench,
+    /// The caller's memory.
+    pub host: Host,
+    /// Where chance comes from; anew with each reset.
+    pub rng: SplitMix64,
     /// Cycles from a read to its data, and from the last data of a write to its end: at least, and below.
-    pub(crate) latency: (u64, u64),
+    pub latency: (u64, u64),
     /// Most writes that are taken and not yet told of; more wait.
-    pub(crate) outstanding: usize,
+    pub outstanding: usize,
     /// The kernel takes keys from its parameters, and not only that of its command.
-    pub(crate) has_own_keys: bool,
-    pub(crate) moves: Moves,
+    pub has_own_keys: bool,
+    /// When things moved, since the last reset.
+    pub moves: Moves,
     twin: Twin,
     command: SourceId,
     data_in: SourceId,
@@ -60,18 +94,20 @@ pub(crate) struct Rig<const D: usize> {
     foresight: Foresight,
     packet: Vec<Beat<D>>,
     packets: VecDeque<Vec<u8>>,
-    /// Statuses told.
-    pub(crate) told: Vec<u32>,
+    /// Statuses told, since the last reset.
+    pub told: Vec<u32>,
 }
 
 impl<const D: usize> Rig<D> {
     /// A kernel that does not write. Those that do not read have no streams for it.
-    pub(crate) fn new<B: Block>(name: &str, build: impl FnOnce() -> B + Send, twin: Twin) -> Self {
+    #[must_use]
+    pub fn new<B: Block>(name: &str, build: impl FnOnce() -> B + Send, twin: Twin) -> Self {
         Self::on(verilated(&format!("{name}_{D}"), build), twin)
     }
 
     /// A kernel that writes.
-    pub(crate) fn with_writes<B: Block>(name: &str, build: impl FnOnce() -> B + Send, twin: Twin) -> Self {
+    #[must_use]
+    pub fn with_writes<B: Block>(name: &str, build: impl FnOnce() -> B + Send, twin: Twin) -> Self {
         let mut bench = verilated(&format!("{name}_{D}"), build);
         let writes = Writes::new(&mut bench);
         Self { writes: Some(writes), ..Self::on(bench, twin) }
@@ -110,7 +146,7 @@ impl<const D: usize> Rig<D> {
     }
 
     /// Resets the kernel and all around it: memory is noise again.
-    pub(crate) fn reset(&mut self, seed: u64) {
+    pub fn reset(&mut self, seed: u64) {
         self.bench.clear();
         self.bench.reset(2);
         for sink in [self.data_out, self.response] {
@@ -131,7 +167,8 @@ impl<const D: usize> Rig<D> {
         self.host = Host::new(self.rng.next_u32());
     }
 
-    pub(crate) fn pause(&mut self, pauses: [Pause; STREAMS]) {
+    /// Has streams pause from now on, in the order of [`STREAMS`].
+    pub fn pause(&mut self, pauses: [Pause; STREAMS]) {
         let [command, data_in, read, read_data, write, write_data, write_done, data_out, response] = pauses;
         self.bench[self.command].pause(command);
         self.bench[self.data_in].pause(data_in);
@@ -146,7 +183,7 @@ impl<const D: usize> Rig<D> {
     }
 
     /// For long runs of a kernel that others have shown to keep the stream law: less of it is checked.
-    pub(crate) fn hurry(&mut self) {
+    pub fn hurry(&mut self) {
         self.bench.steady(true);
         let writes = self.writes.iter().flat_map(Writes::sinks);
         let reads = self.reads.iter().map(Reads::sink);
@@ -156,18 +193,20 @@ impl<const D: usize> Rig<D> {
     }
 
     /// An invocation under the memory's key; the memory must stay as it is until it has answered.
-    pub(crate) fn invocation(&mut self, parameters: &[u8], response_max: u32) -> Invocation {
+    #[must_use]
+    pub fn invocation(&mut self, parameters: &[u8], response_max: u32) -> Invocation {
         self.streamed(parameters, Vec::new(), response_max)
     }
 
     /// As [`Rig::invocation`], with payload behind the parameters.
-    pub(crate) fn streamed(&mut self, parameters: &[u8], data: Vec<u8>, response_max: u32) -> Invocation {
+    #[must_use]
+    pub fn streamed(&mut self, parameters: &[u8], data: Vec<u8>, response_max: u32) -> Invocation {
         let command = Head { key: self.host.key, response_max, ..Head::default() };
         Invocation::new(command, Parameters::new(parameters).expect("whole words"), data)
     }
 
     /// Queues an invocation, under a ticket of its own and the queue pair of somebody.
-    pub(crate) fn call(&mut self, mut invocation: Invocation) {
+    pub fn call(&mut self, mut invocation: Invocation) {
         while self.open.len() == OPEN {
             self.step();
         }
@@ -191,110 +230,13 @@ impl<const D: usize> Rig<D> {
         self.open.push_back((invocation.command, outcome));
     }
 
-    /// One cycle.
-    pub(crate) fn step(&mut self) {
-        let now = self.bench.cycle();
-        if let Some(writes) = &mut self.writes {
-            writes.hold(&mut self.bench, self.outstanding);
-        }
-        let before = self.sent();
-        self.bench.step();
-        let after = self.sent();
-        let has_moved: [bool; 4] = std::array::from_fn(|at| after[at] > before[at]);
-        let [command, data_in, read_data, write_done] = has_moved;
-        if command {
-            self.moves.commands.push(now);
-        }
-        if data_in {
-            self.moves.payload.push(now);
-        }
-        if read_data {
-            self.moves.beats_in.push(now);
-            if self.reads.as_mut().expect("it reads").note_beat() {
-                self.moves.read_ends.push(now);
-            }
-        }
-        if write_done {
-            self.moves.writes_done.push(now);
-            self.writes.as_mut().expect("it writes").note_done();
-        }
-        // Before data of the same cycle: a response comes after its last beat.
-        for response in collect::<SlotResponse>(&mut self.bench, self.response) {
-            self.moves.responses.push(now);
-            self.conclude(&response);
-        }
-        for beat in collect::<Beat<D>>(&mut self.bench, self.data_out) {
-            self.moves.beats_out.push(now);
-            self.packet.push(beat);
-            if beat.eop {
-                let packet = std::mem::take(&mut self.packet);
-                let bytes = bytes(&packet);
-                assert_eq!(packet, beats::<D>(&bytes), "beats of an answer");
-                self.packets.push_back(bytes);
-            }
-        }
-        self.serve(now);
-    }
-
-    /// Beats that the kernel has taken: of `command`, `data_in`, `read_data`, `write_done`.
-    fn sent(&self) -> [u64; 4] {
-        let done = self.writes.as_ref().map_or(0, |writes| writes.sent(&self.bench));
-        let [command, data_in] = [self.command, self.data_in].map(|source| self.bench[source].sent());
-        let read = self.reads.as_ref().map_or(0, |reads| reads.sent(&self.bench));
-        [command, data_in, read, done]
-    }
-
-    /// The DMA of a cycle.
-    fn serve(&mut self, now: u64) {
-        let open = &self.open;
-        let head =
-            |ticket: u64| open.iter().map(|(head, _)| *head).find(|head| u64::from(head.ticket) == ticket);
-        let (least, below) = self.latency;
-        let latency = |rng: &mut SplitMix64| least + rng.below(below - least);
-        let (bench, host, rng, own_keys) =
-            (&mut self.bench, &mut self.host, &mut self.rng, self.has_own_keys);
-        if let Some(reads) = &mut self.reads {
-            let moved = reads.step(bench, host, rng, head, own_keys, latency);
-            self.moves.reads.extend(std::iter::repeat_n(now, moved));
-        }
-        if let Some(writes) = &mut self.writes {
-            let moved = writes.step(bench, host, rng, head, own_keys, latency);
-            self.moves.writes.extend(moved.sizes.iter().map(|size| (now, *size)));
-            self.moves.write_beats.extend(std::iter::repeat_n(now, moved.beats));
-        }
-    }
-
-    fn conclude(&mut self, response: &SlotResponse) {
-        let place = self.open.iter().position(|(head, _)| response.ticket == u64::from(head.ticket));
-        let place = place.unwrap_or_else(|| panic!("nobody has the ticket of {response:?}"));
-        let (head, outcome) = self.open.remove(place).expect("it was found");
-        assert!(self.packet.is_empty(), "an answer before the end of its data");
-        let ticket = u64::from(head.ticket);
-        let reads = self.reads.as_ref();
-        assert!(reads.is_none_or(|reads| !reads.has(ticket)), "an answer before the end of its reads");
-        let writes = self.writes.as_ref();
-        assert!(writes.is_none_or(|writes| !writes.has(ticket)), "an answer before the end of its writes");
-        let len = u64::from(response.len);
-        assert!(len <= u64::from(head.response_max), "{len} bytes are more than allowed");
-        let data = if len > 0 { self.packets.pop_front().expect("data of the answer") } else { Vec::new() };
-        assert!(self.packets.is_empty(), "a packet that no answer tells of");
-        assert_eq!(data.len() as u64, len, "length that the answer tells");
-        assert_eq!(response.status, u64::from(outcome.status), "status, expected of {outcome:x?}");
-        if outcome.status == 0 {
-            assert!(data == outcome.data, "data of {len} bytes, expected {}", outcome.data.len());
-        }
-        self.told.push(outcome.status);
-        if self.open.is_empty() && self.writes.is_some() {
-            self.foresight.compare(&self.host);
-        }
-    }
-
-    pub(crate) fn run(&mut self, cycles: u64) {
+    /// Some cycles.
+    pub fn run(&mut self, cycles: u64) {
         (0..cycles).for_each(|_| self.step());
     }
 
     /// Steps until everything is taken and answered, and sees that nothing comes behind it.
-    pub(crate) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         let (mut since, mut before) = (self.bench.cycle(), 0);
         while !self.open.is_empty() || !self.bench.is_sent() {
             self.step();

@@ -11,7 +11,7 @@ use stroma_hw::slot::{
 use stroma_hw::stream::{Beat, StreamSink, StreamSource};
 use stroma_kernel_models::{Failure, Invocation, Memory, Outcome};
 
-use crate::rig::Host;
+use crate::Host;
 
 /// Wrong on purpose, by the flags of the command.
 #[derive(Clone, Copy)]

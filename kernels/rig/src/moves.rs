@@ -2,21 +2,27 @@
 
 /// The cycles in which things moved.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Moves {
-    pub(crate) commands: Vec<u64>,
+pub struct Moves {
+    /// Commands taken.
+    pub commands: Vec<u64>,
     /// Beats of payload.
-    pub(crate) payload: Vec<u64>,
-    pub(crate) reads: Vec<u64>,
+    pub payload: Vec<u64>,
+    /// Reads asked for.
+    pub reads: Vec<u64>,
     /// Last beats of what was read.
-    pub(crate) read_ends: Vec<u64>,
+    pub read_ends: Vec<u64>,
     /// All of its beats.
-    pub(crate) beats_in: Vec<u64>,
+    pub beats_in: Vec<u64>,
     /// Writes, and the bytes of each.
-    pub(crate) writes: Vec<(u64, usize)>,
-    pub(crate) write_beats: Vec<u64>,
-    pub(crate) writes_done: Vec<u64>,
-    pub(crate) beats_out: Vec<u64>,
-    pub(crate) responses: Vec<u64>,
+    pub writes: Vec<(u64, usize)>,
+    /// Beats of what is written.
+    pub write_beats: Vec<u64>,
+    /// Writes told of.
+    pub writes_done: Vec<u64>,
+    /// Beats of answers.
+    pub beats_out: Vec<u64>,
+    /// Responses.
+    pub responses: Vec<u64>,
 }
 
 impl Moves {

@@ -11,17 +11,17 @@ const PAGE: usize = 4096;
 
 /// Pages are shared until they change, so that a copy of it costs little.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Host {
+pub struct Host {
     /// By address in pages.
     pages: BTreeMap<u64, Arc<Vec<u8>>>,
     /// The only key that opens it.
-    pub(crate) key: u32,
+    pub key: u32,
     /// Addresses that are not the caller's.
-    pub(crate) refused: Vec<Range<u64>>,
+    pub refused: Vec<Range<u64>>,
     /// Addresses that can neither be read nor written.
-    pub(crate) failing: Vec<Range<u64>>,
+    pub failing: Vec<Range<u64>>,
     /// Addresses that can only be read.
-    pub(crate) read_only: Vec<Range<u64>>,
+    pub read_only: Vec<Range<u64>>,
     /// Writes are carried out whatever those ranges say.
     takes_all: bool,
     /// By address: what somebody else stores there, one by one, before each read that begins there.
@@ -58,12 +58,12 @@ impl Host {
     }
 
     /// Stores words, one behind the other.
-    pub(crate) fn store(&mut self, va: u64, words: &[u64]) {
+    pub fn store(&mut self, va: u64, words: &[u64]) {
         self.put(va, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
     }
 
     /// Stores bytes, whoever's they are.
-    pub(crate) fn put(&mut self, va: u64, bytes: &[u8]) {
+    pub fn put(&mut self, va: u64, bytes: &[u8]) {
         for (page, place, part) in parts(va, bytes.len()) {
             let page = self.pages.entry(page).or_insert_with(|| Arc::new(noise(page)));
             Arc::make_mut(page)[place].copy_from_slice(&bytes[part]);
@@ -71,12 +71,13 @@ impl Host {
     }
 
     /// Stores the next of these before each read that begins there; the last one stays.
-    pub(crate) fn change(&mut self, va: u64, versions: impl IntoIterator<Item = Vec<u8>>) {
+    pub fn change(&mut self, va: u64, versions: impl IntoIterator<Item = Vec<u8>>) {
         self.changes.entry(va).or_default().extend(versions);
     }
 
     /// The bytes there, whoever's they are.
-    pub(crate) fn bytes(&self, va: u64, len: usize) -> Vec<u8> {
+    #[must_use]
+    pub fn bytes(&self, va: u64, len: usize) -> Vec<u8> {
         parts(va, len).flat_map(|(page, place, _)| self.page(page)[place].to_vec()).collect()
     }
 
