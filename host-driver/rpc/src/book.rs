@@ -153,11 +153,11 @@ impl Book {
     }
 
     /// The answer of a call goes on to the peer from the room, if anybody still wants it to: where to.
-    pub(crate) fn sends_on(&mut self, ticket: Ticket, outcome: &Outcome) -> Option<Onward> {
+    pub(crate) fn sends_on(&mut self, ticket: Ticket, outcome: Outcome) -> Option<Onward> {
         let place = self.find(ticket).filter(|place| place.is_held)?;
         let onward = place.errand.onward?;
         place.posted += 1;
-        place.kept = Some(outcome.clone());
+        place.kept = Some(outcome);
         Some(onward)
     }
 

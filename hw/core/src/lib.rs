@@ -8,7 +8,7 @@
 //!
 //! [`stream`] says how blocks talk, [`pack`] how their records become bits, [`head`] what is known of a packet. [`prim`]
 //! holds the parts every stage is made of, [`rx`] and [`tx`] take packets apart and put them together ([`mask`] and [`crc`]
-//! serve both), [`transport`] makes packets of work requests and carries out those of peers, [`mod@state`] checks and translates
+//! serve both), [`turn`] brings frames for the card itself back in, [`transport`] makes packets of work requests and carries out those of peers, [`mod@state`] checks and translates
 //! addresses, [`host`] moves data. Kernels sit in [`slot`]s, which [`fabric`] joins to all that. [`verilog`] prints all of it, [`formal`] proves what can be proved.
 
 #![forbid(unsafe_code)]

@@ -169,7 +169,7 @@ fn an_answer_that_goes_on_ends_when_it_is_there() {
         book.posts(ticket);
         book.completes(ticket);
         assert!(!book.is_on_its_way(ticket));
-        assert_eq!(book.sends_on(ticket, &outcome(0)), Some(onward));
+        assert_eq!(book.sends_on(ticket, outcome(0)), Some(onward));
         assert!(book.is_on_its_way(ticket));
         assert!(matches!(book.take_end(ticket), Found::NotYet));
         book.sent_on(ticket, failed);
@@ -182,10 +182,10 @@ fn an_answer_that_goes_on_ends_when_it_is_there() {
     let ticket = book.take(errand.clone()).unwrap();
     book.posts(ticket);
     book.let_go(ticket);
-    assert_eq!(book.sends_on(ticket, &outcome(0)), None);
+    assert_eq!(book.sends_on(ticket, outcome(0)), None);
     book.completes(ticket);
     let ticket = book.take(errand.clone()).unwrap();
-    assert_eq!(book.sends_on(ticket, &outcome(0)), Some(onward));
+    assert_eq!(book.sends_on(ticket, outcome(0)), Some(onward));
     book.let_go(ticket);
     assert!(book.take(errand.clone()).is_none(), "the card still reads the room");
     book.sent_on(ticket, None);

@@ -85,7 +85,7 @@ impl Caller {
             return false;
         }
         let outcome = Outcome { status: RpcStatus::Ok as u32, data: data.to_vec() };
-        let Some(onward) = lock(&self.book).sends_on(ticket, &outcome) else { return false };
+        let Some(onward) = lock(&self.book).sends_on(ticket, outcome) else { return false };
         let posted = self.rooms.piece(ticket.place(), answer_at(&self.shape), data.len()).and_then(|piece| {
             let batch = self.queue_pair.start().wr_id(ticket.id()).signaled();
             batch.write(&[piece], onward.address, onward.key).post()
