@@ -42,6 +42,18 @@ impl Calls {
         Self { pair, ends, memories }
     }
 
+    /// Cycles from before `work` to behind it, on idle cards whose tables and buffers are warm: the second run counts.
+    pub fn time(&self, mut work: impl FnMut()) -> u64 {
+        let mut cycles = 0;
+        for _ in 0..2 {
+            self.pair.run(5000);
+            let start = self.pair.now();
+            work();
+            cycles = self.pair.now() - start;
+        }
+        cycles
+    }
+
     /// A piece of the caller's memory.
     pub fn near(&self, at: usize, bytes: usize) -> Sge {
         self.memories[0].piece(at, bytes).expect("inside the memory")

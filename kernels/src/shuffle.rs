@@ -6,9 +6,11 @@ pub mod control;
 mod differential;
 pub mod drain;
 pub mod fill;
+pub mod finish;
 pub mod open;
 pub mod parameters;
 pub mod pick;
+pub mod replay;
 pub mod route;
 pub mod send;
 pub mod table;
@@ -25,6 +27,7 @@ use stroma_hw::stream::{Beat, StreamSink, StreamSource};
 use bank::Bank;
 use control::Control;
 use drain::Header;
+use finish::Finish;
 use parameters::{Decode, PARTITION_BITS, Task};
 use route::Route;
 use send::Send;
@@ -42,19 +45,22 @@ block! {
     /// The kernel. What it does is told in [`stroma_abi::kernel::shuffle`].
     ///
     /// ```text
-    ///   command ─ Decode ─ waiting ─ task ─ Control ────────────────── response
+    ///   command ─ Decode ─ waiting ─ Control ─── now ─ Finish ────────── response
     ///   read_data ─ Table ─ entries ─┐ ┌──────────── used ─ Table ─┐
     ///   data_in ─── Route ═════════ Bank, once a lane ════════════ Send ─ write, write_data
     /// ```
     ///
     /// A bank takes the words of every `L`-th partition, one a cycle, and gathers them in rows of 256 bytes.
     ///
+    /// An invocation that has come before the one before it is answered, from the same queue pair and with the same key and parameters, follows: it does not read the table, and its words go behind those of the other while
+    /// that one's last writes end. Nothing of it is written before the other is answered, and its payload is kept so long: if the other fails, it begins once more, and reads the table. So it ends as it would have alone.
+    ///
     /// - **Ports** as [`slot`](stroma_hw::slot) says. `data_out` is never used: answers have no bytes.
-    /// - **Latency** 3 cycles from a command to the read of its table, 19 from the last beat of that to the first write of a payload of one beat. Behind the last beat come the rows that are not full, a write for each partition at most,
+    /// - **Latency** 4 cycles from a command to the read of its table, 19 from the last beat of that to the first write of a payload of one beat. Behind the last beat come the rows that are not full, a write for each partition at most,
     ///   3 cycles after the end of the last of those the table, and 2 after the end of that the response.
-    /// - **Rate** one invocation at a time. With keys spread evenly over 8 or more partitions 0.9 beats per cycle, in writes of 256 bytes; a bank takes one word per cycle, so that
+    /// - **Rate** one invocation at a time, and one that follows it. With keys spread evenly over 8 or more partitions 0.9 beats per cycle, in writes of 256 bytes; a bank takes one word per cycle, so that
     ///   with fewer partitions, or all keys alike, it is a word for each that is in use.
-    /// - **Backpressure** 4 invocations wait behind the one under way, and 4096 beats of payload, of whichever; then `data_in` stalls. No combinational path from port to port.
+    /// - **Backpressure** 4 invocations wait behind those under way, and 4096 beats of payload, of whichever, those that are kept among them; then `data_in` stalls. No combinational path from port to port.
     /// - **Reset** forgets the invocations; data of reads and ends of writes from before must not come any more.
     /// - **Limits** use the two types above: `D` bits, `L` banks, `I` bits of a buffer's number in its bank, `A` of a word in the bank's RAM, `T` of a beat in the table, `F` of the beats that a bank holds ready. RAM at `D` = 512: 512 KiB of rows in 16 UltraRAMs, 4096 beats of payload in 8; the table, and where buffers go on, in 16 block RAMs.
     pub struct ShuffleKernel<const D: usize, const L: usize, const I: usize, const A: usize, const T: usize, const F: usize> {
@@ -73,15 +79,17 @@ block! {
         /// Payload comes behind its command alone: what waits here lets it come while the one before is being written.
         waiting: Fifo<Task, WAITING_LOG>,
         control: Control,
+        finish: Finish,
         table: Table<D, L, T>,
         route: Route<D, L>,
         banks: [Bank<D, L, I, A, F>; L] = std::array::from_fn(|_| Bank::default()),
         send: Send<D, L>,
         task: Signal<Local, Task>,
         opens: Signal<Local, Bit>,
-        is_saving: Signal<Local, Bit>,
         is_taken: Signal<Local, Bit>,
-        is_idle: Signal<Local, Bit>,
+        is_settled: Signal<Local, Bit>,
+        concludes: Signal<Local, Bit>,
+        forgets: Signal<Local, Bit>,
         overflows: Signal<Local, Bit>,
         /// Banks with a buffer.
         is_used: [Signal<Local, Bit>; L] = std::array::from_fn(|_| Signal::default()),
@@ -98,40 +106,42 @@ impl<const D: usize, const L: usize, const I: usize, const A: usize, const T: us
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, decode, waiting, control, table, route, send);
+        clock!(self, clock, decode, waiting, control, finish, table, route, send);
         self.decode.reset.next = self.reset.val();
         self.waiting.reset.next = self.reset.val();
         self.control.reset.next = self.reset.val();
+        self.finish.reset.next = self.reset.val();
         self.table.reset.next = self.reset.val();
         self.route.reset.next = self.reset.val();
         self.send.reset.next = self.reset.val();
 
         StreamSink::<SlotCommand>::link(&mut self.command, &mut self.decode.sink);
         StreamSource::<Task>::join(&mut self.decode.source, &mut self.waiting.sink);
-        self.task.next = self.waiting.source.payload.val();
-        self.control.task.payload.next = self.task.val();
-        self.control.task.valid.next = self.waiting.source.valid.val();
-        self.waiting.source.ready.next = self.control.task.ready.val();
+        StreamSource::<Task>::join(&mut self.waiting.source, &mut self.control.tasks);
+        self.task.next = self.control.now.val();
         self.opens.next = self.control.opens.val();
-        self.is_saving.next = self.control.is_saving.val();
+        self.concludes.next = self.finish.concludes.val();
+        self.forgets.next = self.finish.forgets.val();
 
         self.table.request.next = self.task.val();
         self.table.begins.next = self.opens.val();
-        self.table.saves.next = self.control.saves.val();
+        self.table.saves.next = self.finish.saves.val();
         StreamSource::<SlotRead>::link(&mut self.read, &mut self.table.read);
         StreamSink::<SlotData<D>>::link(&mut self.read_data, &mut self.table.read_data);
 
         self.route.request.next = self.task.val();
         self.route.passes.next = self.control.passes.val();
         self.route.drops.next = self.control.drops.val();
+        self.route.keeps.next = self.control.is_ahead.val();
+        self.route.rewinds.next = self.forgets.val();
         StreamSink::<Beat<D>>::link(&mut self.data_in, &mut self.route.sink);
 
         self.is_taken.next = true;
-        self.is_idle.next = self.send.is_idle.val();
+        self.is_settled.next = self.send.is_idle.val();
         self.overflows.next = false;
         for i in 0..L {
             self.banks[i].clock.next = self.clock.val();
-            self.banks[i].reset.next = self.reset.val();
+            self.banks[i].reset.next = self.forgets.val();
             self.banks[i].request.next = self.task.val();
             self.banks[i].bank.next = self.number[i].val();
             self.is_used[i].next = !(self.first[i].val() & !self.task.val().last).any();
@@ -141,9 +151,10 @@ impl<const D: usize, const L: usize, const I: usize, const A: usize, const T: us
                 self.table.entries.val().get_bits::<128>(self.entry_at[i].val().index());
             self.banks[i].index.next = self.table.index.val();
             self.banks[i].begins.next = self.opens.val();
-            self.banks[i].flushes.next = self.control.flushes.val() & self.is_used[i].val();
+            self.banks[i].flushes.next = self.control.flushes.val();
+            self.banks[i].is_used.next = self.is_used[i].val();
             self.banks[i].last.next = self.task.val().last >> self.bank_log.val();
-            self.banks[i].asks.next = self.is_saving.val();
+            self.banks[i].releases.next = self.concludes.val();
             self.banks[i].asked.next = self.table.asked.val();
             self.table.used[i].next = 0.into();
             if self.is_used[i].val() {
@@ -160,14 +171,14 @@ impl<const D: usize, const L: usize, const I: usize, const A: usize, const T: us
             self.send.beats[i].valid.next = self.banks[i].beats.valid.val();
             self.banks[i].beats.ready.next = self.send.beats[i].ready.val();
             self.is_taken.next = self.is_taken.val() & self.banks[i].is_taken.val();
-            self.is_idle.next = self.is_idle.val() & self.banks[i].is_idle.val();
+            self.is_settled.next = self.is_settled.val() & self.banks[i].is_at_mark.val();
             self.overflows.next = self.overflows.val() | self.banks[i].overflows.val();
         }
 
-        self.send.ticket.next = self.task.val().ticket;
+        self.send.ticket.next = self.finish.ticket.val();
         self.send.key.next = self.task.val().key;
         self.send.begins.next = self.opens.val();
-        self.send.is_saving.next = self.is_saving.val();
+        self.send.is_saving.next = self.finish.is_saving.val();
         StreamSource::<Header>::join(&mut self.table.header, &mut self.send.table_header);
         StreamSource::<Beat<D>>::join(&mut self.table.beats, &mut self.send.table_beats);
         StreamSource::<SlotWrite>::link(&mut self.write, &mut self.send.write);
@@ -177,12 +188,25 @@ impl<const D: usize, const L: usize, const I: usize, const A: usize, const T: us
         self.control.is_open.next = self.table.is_read.val();
         self.control.has_passed.next = self.route.ends.val();
         self.control.is_taken.next = self.is_taken.val();
-        self.control.is_idle.next = self.is_idle.val();
-        self.control.is_saved.next = self.table.is_saved.val();
-        self.control.is_refused.next = self.table.is_refused.val() | self.send.is_refused.val();
-        self.control.has_failed.next = self.table.has_failed.val() | self.send.has_failed.val();
+        self.control.is_refused.next = self.table.is_refused.val();
+        self.control.has_failed.next = self.table.has_failed.val();
         self.control.overflows.next = self.overflows.val();
-        StreamSource::<SlotResponse>::link(&mut self.response, &mut self.control.response);
+        self.control.is_resting.next = self.finish.is_resting.val();
+        self.control.may_follow.next = self.finish.may_follow.val();
+        self.control.concludes.next = self.concludes.val();
+        self.control.forgets.next = self.forgets.val();
+
+        self.finish.now.next = self.task.val();
+        self.finish.is_ahead.next = self.control.is_ahead.val();
+        self.finish.judges.next = self.control.judges.val();
+        self.finish.flushes.next = self.control.flushes.val();
+        self.finish.has_overflowed.next = self.control.has_overflowed.val();
+        self.finish.tells.next = self.control.tells.val();
+        self.finish.is_settled.next = self.is_settled.val();
+        self.finish.is_saved.next = self.table.is_saved.val();
+        self.finish.is_refused.next = self.table.is_refused.val() | self.send.is_refused.val();
+        self.finish.has_failed.next = self.table.has_failed.val() | self.send.has_failed.val();
+        StreamSource::<SlotResponse>::link(&mut self.response, &mut self.finish.response);
 
         self.data_out.valid.next = false;
         self.data_out.payload.next.data = 0.into();

@@ -8,6 +8,8 @@ use clap::Parser;
 use stroma_sim::host::timing::Timing;
 use stroma_sim::link::LinkConfig;
 use stroma_sim::pcap;
+use stroma_tests::calls::Calls;
+use stroma_tests::far::{Hash, List};
 use stroma_tests::pair::{End, Pair, pattern};
 use stroma_tests::path::PathLatency;
 use stroma_top::Profile;
@@ -18,6 +20,8 @@ const LETTER: usize = 100_000;
 /// Where a letter stands, and the byte that says it is there.
 const INBOX: usize = 4096;
 const FLAG: usize = 0;
+/// Elements of the lists that are walked.
+const LISTS: [usize; 3] = [2, 8, 32];
 
 /// Runs two applications on two simulated cards.
 #[derive(Parser)]
@@ -45,6 +49,7 @@ fn main() -> anyhow::Result<()> {
     );
     letters(profile, &capture)?;
     table(profile);
+    kernels(profile)?;
     println!("\nframes of card 0: {} (open it in Wireshark)", capture.display());
     println!("{:.0} s", started.elapsed().as_secs_f64());
     Ok(())
@@ -121,4 +126,31 @@ fn table(profile: Profile) {
             println!("{verb:<6} {bytes:>8}  {total:>8.2} {host:>8.2} {card:>8.2} {wire:>8.2}");
         }
     }
+}
+
+/// Values are fetched out of bob's memory by READs, and by a kernel of his card.
+fn kernels(profile: Profile) -> anyhow::Result<()> {
+    println!(
+        "\nvalues of 64 bytes in bob's memory, microseconds: found by READs, and by a kernel of his card"
+    );
+    println!("{:<26} {:>5} {:>8} {:>8} {:>8}", "where", "READs", "by READs", "kernel", "gain");
+    let row = |place: &str, count: usize, reads: u64, kernel: u64| {
+        let [reads, kernel] = [reads, kernel].map(|cycles| microseconds(profile, cycles));
+        println!("{place:<26} {count:>5} {reads:>8.2} {kernel:>8.2} {:>7.1}x", reads / kernel);
+    };
+    let calls = Calls::new(profile, 1 << 21, |_| {});
+    let list = List::new(&calls, LISTS[LISTS.len() - 1]);
+    let mut right = true;
+    for length in LISTS {
+        let reads = calls.time(|| right &= list.by_reads(length) == list.value(length));
+        let kernel = calls.time(|| right &= list.by_kernel(length) == list.value(length));
+        row(&format!("{length} elements down a list"), length + 1, reads, kernel);
+    }
+    let table = Hash::new(&calls);
+    let reads = calls.time(|| right &= table.by_reads() == Hash::value());
+    let kernel = calls.time(|| right &= table.by_kernel() == Hash::value());
+    row("GET from a hash table", 2, reads, kernel);
+    ensure!(right, "a value is another one than bob has stored");
+    println!("every value compared with what bob had stored: the same");
+    Ok(())
 }

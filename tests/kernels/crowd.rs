@@ -1,6 +1,6 @@
 //! A thousand calls wait for one kernel, and nobody else waits for them.
 
-use stroma_abi::kernel::traversal::Traversal;
+use stroma_abi::kernel::consistency::Consistency;
 use stroma_abi::regs::map::counters;
 use stroma_kernel_client::Call;
 use stroma_tests::calls::Calls;
@@ -8,7 +8,7 @@ use stroma_tests::pair::pattern;
 use stroma_top::Profile;
 use stroma_verbs::Access;
 
-use crate::hostile::{circle, serves};
+use crate::hostile::serves;
 
 /// Connections that call, and how often each does.
 const CALLERS: usize = 10;
@@ -29,8 +29,9 @@ fn write(calls: &Calls, bytes: usize, seed: u64) -> u64 {
 
 fn waits(profile: Profile, bytes: usize) {
     let calls = Calls::new(profile, 2 * bytes, |_| {});
-    // Ten hops of a microsecond each: what the kernel holds keeps it busy for longer than the WRITE takes.
-    let walk = Traversal { hop_limit: 10, ..circle(&calls, 0) };
+    // A kernel with one slot, and ten reads of a microsecond each, for zeros are no CRC of zeros: what it holds keeps it busy for longer than
+    // the WRITE takes.
+    let never = Consistency { address: calls.at(0), length: 16, pause: 0, attempts: 10 };
     write(&calls, bytes, 1);
     let alone = write(&calls, bytes, 2);
     let pair = &calls.pair;
@@ -39,7 +40,7 @@ fn waits(profile: Profile, bytes: usize) {
             let ends = [0, 1].map(|end| pair.ends[end].calling(4096));
             pair.join(ends.each_ref(), |_, connection| connection.rights = connection.rights | Access::RPC);
             let batch = (0..CALLS).fold(ends[0].start(), |batch, _| {
-                batch.rpc(calls.near(0, 8), &walk.target(), calls.key(), walk.parameters())
+                batch.rpc(calls.near(0, 8), &never.target(), calls.key(), never.parameters())
             });
             batch.post().expect("room in the queue");
             ends

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::rtl::Profile;
 use crate::stage::{self, Outcome, Stage};
 use crate::tools::Routine;
-use crate::{cocotb, docs, formal, frames, lint, linux, process, setup, synth, test, workspace};
+use crate::{cocotb, docs, formal, frames, lint, linux, new_kernel, process, setup, synth, test, workspace};
 
 /// Runs all stages, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -26,6 +26,11 @@ pub(crate) fn run() -> Result<()> {
     ];
     stages.extend(test::stages(None));
     stages.extend([
+        Stage::new(
+            "new kernel",
+            "repair xtask/template/kernel; the kernel that failed is in target/new-kernel/try_out",
+            new_kernel::stage,
+        ),
         Stage::new("rtl lint", "`cargo xtask lint` runs this stage alone", || lint::run(None)),
         Stage::new(
             "synth",

@@ -17,7 +17,7 @@ pub(crate) fn file() -> PathBuf {
 
 /// README with its tables of figures.
 pub(crate) fn readme(old: &str) -> Result<String> {
-    tables::fill(old, &["conditions", "rate", "rc", "host"], &read()?)
+    tables::fill(old, &["conditions", "rate", "rc", "kernels", "host"], &read()?)
 }
 
 /// The page on the speed of the simulation with its table.

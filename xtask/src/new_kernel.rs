@@ -38,8 +38,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The stage of `nightly`: a kernel is laid down, and its tests pass as they are. `ci` tests the template itself, which is a member of the
-/// workspace: seen from outside of it our crates are other ones to Cargo, which builds them anew, for minutes.
+/// The stage of `ci`: a kernel is laid down, and its tests pass as they are. Seen from outside of the workspace our crates are other ones to
+/// Cargo, which builds those of them anew that a kernel needs.
 pub(crate) fn stage() -> Result<()> {
     let (root, target) = (workspace::root(), workspace::target());
     let folder = target.join("new-kernel/try_out");

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::rtl::Profile;
 use crate::stage::{self, Stage};
 use crate::tools::Routine;
-use crate::{bench, cocotb, new_kernel, page, process, setup, soak, synth, workspace};
+use crate::{bench, cocotb, page, process, setup, soak, synth, workspace};
 
 /// Runs all of it.
 pub(crate) fn run() -> Result<()> {
@@ -20,11 +20,6 @@ pub(crate) fn run() -> Result<()> {
             "full tests",
             "`STROMA_EFFORT=full cargo test -p stroma-tests --test hostile` runs one of them",
             full,
-        ),
-        Stage::new(
-            "new kernel",
-            "repair xtask/template/kernel; the kernel that failed is in target/new-kernel/try_out",
-            new_kernel::stage,
         ),
         Stage::new("cocotb", "`cargo xtask cocotb --profile 100g` runs this stage alone", || {
             cocotb::run(Some(Profile::HundredG))

@@ -144,9 +144,9 @@ blocks! {
     dma_read:          DmaRead<64, 7, 9>,                        DmaRead<512, 7, 9>,                        "reads from host memory for seven clients";
     dma_write:         DmaWrite<64, 8>,                          DmaWrite<512, 64>,                         "writes to host memory, with tickets";
     kernel_calls:      Calls<8, 12>,                             Calls<10, 14>,                             "what is known of RPCs";
-    kernel_deliver:    Deliver<64, 6, 14>,                       Deliver<512, 6, 11>,                       "answers of kernels, kept and staged";
-    kernel_dma:        Dma<64, 6, 7, 12>,                        Dma<512, 6, 7, 9>,                         "what kernels read and write";
-    kernel_fabric:     Fabric<64, 6, 7, 8, 12, 13, 12, 14>,      Fabric<512, 6, 7, 10, 14, 10, 9, 11>,      "kernels between transport and host memory, joined";
+    kernel_deliver:    Deliver<64, 7, 14>,                       Deliver<512, 7, 11>,                       "answers of kernels, kept and staged";
+    kernel_dma:        Dma<64, 7, 8, 12>,                        Dma<512, 7, 8, 9>,                         "what kernels read and write";
+    kernel_fabric:     Fabric<64, 7, 8, 8, 12, 13, 12, 14>,      Fabric<512, 7, 8, 10, 14, 10, 9, 11>,      "kernels between transport and host memory, joined";
     kernel_port:       Port<64, 13>,                             Port<512, 10>,                             "between the transport and one kernel";
     consistency:       ConsistencyKernel<64, 11>,                ConsistencyKernel<512, 8>,                 "kernel: an object until its CRC fits";
     get:               GetKernel<64>,                            GetKernel<512>,                            "kernel: finds a key in a hash table";

@@ -1,4 +1,4 @@
-//! The kernels of the card, each in its slot: those of the catalogue, in its order.
+//! The kernels of the card, each in its slot: those of the catalogue, in its order, and behind them more of one kind.
 
 use rust_hdl::prelude::*;
 use stroma_hw::block;
@@ -13,25 +13,31 @@ use stroma_kernels::shuffle::ShuffleKernel;
 use stroma_kernels::traversal::TraversalKernel;
 use stroma_kernels::{CATALOGUE, Entry};
 
-/// Kernels there are.
-pub const KERNELS: usize = CATALOGUE.len();
+/// Slots there are.
+pub const KERNELS: usize = CATALOGUE.len() + 1;
 
-const _: () = assert!(KERNELS == 6, "a kernel without a slot, or a slot without a kernel");
+const _: () = assert!(KERNELS == 7, "a kernel without a slot, or a slot without a kernel");
 
-/// Their op-codes, by slot.
+/// What sits in each slot. A walk waits for memory most of the time, so there are two who walk.
 #[must_use]
-pub fn operations() -> [u16; KERNELS] {
-    std::array::from_fn(|slot| CATALOGUE[slot].operation)
+pub fn slots() -> [&'static Entry; KERNELS] {
+    std::array::from_fn(|slot| &CATALOGUE[slot.min(CATALOGUE.len() - 1)])
 }
 
-/// What the card tells of them, by slot.
+/// Op-codes, by slot.
+#[must_use]
+pub fn operations() -> [u16; KERNELS] {
+    slots().map(|entry| entry.operation)
+}
+
+/// What the card tells of its kernels, by slot.
 #[must_use]
 pub fn catalogue() -> Vec<Kernel> {
     let of = |entry: &Entry| {
         let Entry { operation, version, parameter_layout, .. } = *entry;
         Kernel { operation, version, parameter_layout }
     };
-    CATALOGUE.iter().map(of).collect()
+    slots().into_iter().map(of).collect()
 }
 
 block! {
@@ -57,7 +63,7 @@ block! {
         hyperloglog: HyperLogLogKernel<D, HASHES, QUADS>,
         prism: PrismKernel<D, CHAIN>,
         shuffle: ShuffleKernel<D, BANKS, ROWS, WORDS, TABLE, HELD>,
-        traversal: TraversalKernel<D>,
+        traversals: [TraversalKernel<D>; 2] = std::array::from_fn(|_| TraversalKernel::default()),
         no_read: Constant<SlotRead> = Constant::new(SlotRead::default()),
         no_write: Constant<SlotWrite> = Constant::new(SlotWrite::default()),
         no_beat: Constant<Beat<D>> = Constant::new(Beat::default()),
@@ -79,13 +85,12 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, consistency, get, hyperloglog, prism, shuffle, traversal);
+        clock!(self, clock, consistency, get, hyperloglog, prism, shuffle);
         self.consistency.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(0);
         self.get.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(1);
         self.hyperloglog.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(2);
         self.prism.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(3);
         self.shuffle.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(4);
-        self.traversal.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(5);
 
         // consistency.
         StreamSink::<SlotCommand>::link(&mut self.command[0], &mut self.consistency.command);
@@ -147,17 +152,21 @@ impl<
         StreamSource::<Beat<D>>::link(&mut self.data_out[4], &mut self.shuffle.data_out);
         StreamSource::<SlotResponse>::link(&mut self.response[4], &mut self.shuffle.response);
 
-        // traversal.
-        StreamSink::<SlotCommand>::link(&mut self.command[5], &mut self.traversal.command);
-        StreamSink::<Beat<D>>::link(&mut self.data_in[5], &mut self.traversal.data_in);
-        StreamSource::<SlotRead>::link(&mut self.read[5], &mut self.traversal.read);
-        StreamSink::<SlotData<D>>::link(&mut self.read_data[5], &mut self.traversal.read_data);
-        self.write[5].valid.next = false;
-        self.write[5].payload.next = self.no_write.val();
-        self.write_data[5].valid.next = false;
-        self.write_data[5].payload.next = self.no_beat.val();
-        self.write_done[5].ready.next = true;
-        StreamSource::<Beat<D>>::link(&mut self.data_out[5], &mut self.traversal.data_out);
-        StreamSource::<SlotResponse>::link(&mut self.response[5], &mut self.traversal.response);
+        // traversal, twice.
+        for i in 0..2 {
+            self.traversals[i].clock.next = self.clock.val();
+            self.traversals[i].reset.next = self.reset.val() | self.kernel_reset.val().get_bit(i + 5);
+            StreamSink::<SlotCommand>::link(&mut self.command[i + 5], &mut self.traversals[i].command);
+            StreamSink::<Beat<D>>::link(&mut self.data_in[i + 5], &mut self.traversals[i].data_in);
+            StreamSource::<SlotRead>::link(&mut self.read[i + 5], &mut self.traversals[i].read);
+            StreamSink::<SlotData<D>>::link(&mut self.read_data[i + 5], &mut self.traversals[i].read_data);
+            self.write[i + 5].valid.next = false;
+            self.write[i + 5].payload.next = self.no_write.val();
+            self.write_data[i + 5].valid.next = false;
+            self.write_data[i + 5].payload.next = self.no_beat.val();
+            self.write_done[i + 5].ready.next = true;
+            StreamSource::<Beat<D>>::link(&mut self.data_out[i + 5], &mut self.traversals[i].data_out);
+            StreamSource::<SlotResponse>::link(&mut self.response[i + 5], &mut self.traversals[i].response);
+        }
     }
 }

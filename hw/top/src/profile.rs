@@ -138,10 +138,10 @@ impl Profile {
         // reads and writes, and of the staging; those who write for kernels; then what the kernels themselves are built with.
         match self {
             Self::TenGig => emit(self.top(), || {
-                Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12, 13, 12, 14, 7, 11, 128, 1, 12, 1, 10, 16, 11, 7>::new(&facts)
+                Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12, 13, 12, 14, 8, 11, 128, 1, 12, 1, 10, 16, 11, 7>::new(&facts)
             }),
             Self::HundredGig => emit(self.top(), || {
-                Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14, 10, 9, 11, 7, 8, 512, 4, 9, 8, 7, 13, 8, 5>::new(&facts)
+                Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14, 10, 9, 11, 8, 8, 512, 4, 9, 8, 7, 13, 8, 5>::new(&facts)
             }),
         }
     }

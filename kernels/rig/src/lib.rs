@@ -43,6 +43,7 @@ mod writes;
 use std::collections::VecDeque;
 
 use rust_hdl::prelude::*;
+use stroma_abi::Qpn;
 use stroma_abi::desc::{Parameters, SlotCommand as Head};
 use stroma_hw::slot::{OPEN, SlotCommand};
 use stroma_hw::stream::{Beat, beats};
@@ -79,6 +80,8 @@ pub struct Rig<const D: usize> {
     pub outstanding: usize,
     /// The kernel takes keys from its parameters, and not only that of its command.
     pub has_own_keys: bool,
+    /// The queue pair of all calls; else each is somebody's.
+    pub caller: Option<Qpn>,
     /// When things moved, since the last reset.
     pub moves: Moves,
     twin: Twin,
@@ -126,6 +129,7 @@ impl<const D: usize> Rig<D> {
             latency: (10, 11),
             outstanding: usize::MAX,
             has_own_keys: false,
+            caller: None,
             moves: Moves::default(),
             twin,
             command,
@@ -205,7 +209,7 @@ impl<const D: usize> Rig<D> {
         Invocation::new(command, Parameters::new(parameters).expect("whole words"), data)
     }
 
-    /// Queues an invocation, under a ticket of its own and the queue pair of somebody.
+    /// Queues an invocation, under a ticket of its own.
     pub fn call(&mut self, mut invocation: Invocation) {
         while self.open.len() == OPEN {
             self.step();
@@ -217,7 +221,7 @@ impl<const D: usize> Rig<D> {
         let ticket = ticket.expect("fewer than all are open");
         self.next_ticket = ticket + 1 + self.rng.below(3);
         invocation.command.ticket = u8::try_from(ticket).expect("four bits");
-        invocation.command.queue_pair = stroma_abi::Qpn::new(self.rng.next_u32());
+        invocation.command.queue_pair = self.caller.unwrap_or_else(|| Qpn::new(self.rng.next_u32()));
         if self.open.is_empty() {
             self.foresight.begin(&self.host);
         }

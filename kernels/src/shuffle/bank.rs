@@ -21,11 +21,11 @@ block! {
     /// ```
     ///
     /// - **Ports** `is_there`, `entry`, `index`: an entry of the table; `data`, `lanes`, `valid`, `ready`: a stream of beats with words of the bank; `begins`: one cycle, before the first of a payload; `is_taken`: no word is on its way to
-    ///   the RAM. `flushes`: one cycle, all words of the payload are there; `last`: number of its last buffer; `is_idle`: all are in packets that are taken. `asks`, `asked`, `used`: bytes in use. `overflows`: one cycle, a word had no room.
-    ///   `headers`, `beats`: writes.
+    ///   the RAM. `flushes`: one cycle, all words of the payload are there; `last`: number of its last buffer, if `is_used`; `is_at_mark`: all are in packets that are taken, and none of
+    ///   the next payload goes before `releases`, one cycle. `asked`, `used`: bytes in use, at `flushes`. `overflows`: one cycle, a word had no room. `headers`, `beats`: writes.
     /// - **Latency** as of its parts. **Rate** 1 word per cycle in and out.
     /// - **Backpressure** as of its parts; the ports are registers but for `used`, which follows `asked`.
-    /// - **Reset** forgets everything but RAM; the next payload begins with entries.
+    /// - **Reset** forgets everything but RAM; the next payload begins with entries. Others may go on with the buffers of the one before.
     /// - **Limits** as of its parts.
     pub struct Bank<const D: usize, const L: usize, const I: usize, const A: usize, const F: usize> {
         pub clock: Signal<In, Clock>,
@@ -43,8 +43,9 @@ block! {
         pub is_taken: Signal<Out, Bit>,
         pub flushes: Signal<In, Bit>,
         pub last: Signal<In, Bits<PARTITION_BITS>>,
-        pub is_idle: Signal<Out, Bit>,
-        pub asks: Signal<In, Bit>,
+        pub is_used: Signal<In, Bit>,
+        pub is_at_mark: Signal<Out, Bit>,
+        pub releases: Signal<In, Bit>,
         pub asked: Signal<In, Bits<PARTITION_BITS>>,
         pub used: Signal<Out, Bits<D>>,
         pub overflows: Signal<Out, Bit>,
@@ -90,7 +91,7 @@ impl<const D: usize, const L: usize, const I: usize, const A: usize, const F: us
         self.fill.opened.next = self.opened.val();
         self.fill.flushes.next = self.flushes.val();
         self.fill.last.next = self.last.val();
-        self.fill.asks.next = self.asks.val();
+        self.fill.is_used.next = self.is_used.val();
         self.fill.asked.next = self.asked.val();
         self.used.next = bit_cast::<D, 32>(self.fill.used.val());
         self.overflows.next = self.fill.overflows.val();
@@ -108,7 +109,8 @@ impl<const D: usize, const L: usize, const I: usize, const A: usize, const F: us
         self.drain.bank.next = self.bank.val();
         self.fill.is_freed.next = self.drain.is_freed.val();
         self.fill.freed.next = self.drain.freed.val();
-        self.is_idle.next = self.drain.is_idle.val() & !self.fill.is_flushing.val();
+        self.is_at_mark.next = self.drain.is_at_mark.val();
+        self.drain.releases.next = self.releases.val();
         StreamSource::<Header>::link(&mut self.headers, &mut self.drain.headers);
         StreamSource::<Beat<D>>::link(&mut self.beats, &mut self.drain.beats);
     }

@@ -1,21 +1,19 @@
-//! Control: one request after the other, from the table to the answer.
+//! Control: one request after the other, from the table to its last word; [`Finish`](super::finish::Finish) does the rest.
 
 use rust_hdl::prelude::*;
-use stroma_abi::kernel::shuffle::ShuffleStatus;
-use stroma_abi::wire::RpcStatus;
 use stroma_hw::block;
-use stroma_hw::constant::number;
 use stroma_hw::prim::reg::Reg;
-use stroma_hw::slot::SlotResponse;
-use stroma_hw::stream::{StreamSink, StreamSource};
+use stroma_hw::stream::StreamSink;
 
 use super::parameters::Task;
 
 /// How far the task has come.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 enum Step {
-    /// There is none, or it has just come.
+    /// There is none, or it waits for the one before.
     Begin,
+    /// It has just come.
+    Judge,
     /// The table is read.
     Open,
     /// Payload goes to the banks.
@@ -24,157 +22,145 @@ enum Step {
     Drop,
     /// Words are on their way into rows.
     Take,
-    /// What is left in rows is written, and writes end.
-    Flush,
-    /// The table is written.
-    Save,
-    /// The answer is told.
-    Tell,
 }
 
 block! {
-    /// Leads one task after the other through the parts.
+    /// Leads one task after the other through the parts, until its words are in rows.
     ///
-    /// - **Ports** `task`: stays until its answer has gone, and is taken with it. `opens`: one cycle, the table is to be read, and the banks begin; `is_open`: it is. `passes`, `drops`: what becomes of the payload, until `has_passed`. `is_taken`: no word is
-    ///   on its way to a row; `flushes`: one cycle, rows that are not full are to be written too; `is_idle`: no row is left, and no write open. `saves`: one cycle, the table is to be written; `is_saving`: it is; `is_saved`: all of it has gone out.
-    ///   `is_refused`, `has_failed`: a read of the table or a write was, since `opens`; `overflows`: a word had no room in this cycle. `response`: how each task ended.
-    /// - **Order** what was refused comes before what failed, and that before an overflow.
-    /// - **Latency** 1 cycle from each step to the next.
+    /// A task that goes on where the one before it stops, with the same table, may follow before that has ended: all it needs is on the card.
+    ///
+    /// - **Ports** `tasks`: requests; `now`: the one under way, or the last; `judges`: one cycle, it begins, and follows none. `opens`: one cycle, the table is to be read, and the banks begin; `is_open`: it is; `is_refused`, `has_failed`: its read was. `passes`, `drops`: what becomes of the payload, until
+    ///   `has_passed`. `is_taken`: no word is on its way to a row; `overflows`: a word had no room in this cycle. `flushes`: one cycle, all words of the task are in rows, `has_overflowed` some were not; `tells`: one cycle, it is to be answered without.
+    ///   `is_resting`: those before have been answered; `may_follow`: the one before has not, and has not failed; `is_ahead`: the task follows it. `concludes`: one cycle, that has been answered; `forgets`: with it, it had failed, and the task begins once more, as if it had just come.
+    /// - **Latency** 1 cycle from each step to the next, 2 from `tasks` to `opens`.
+    /// - **Backpressure** takes a task when the one before has been answered, or may be followed.
     /// - **Reset** forgets how far the task has come.
     pub struct Control {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
-        pub task: StreamSink<Task>,
+        pub tasks: StreamSink<Task>,
+        pub now: Signal<Out, Task>,
+        pub judges: Signal<Out, Bit>,
         pub opens: Signal<Out, Bit>,
         pub is_open: Signal<In, Bit>,
+        pub is_refused: Signal<In, Bit>,
+        pub has_failed: Signal<In, Bit>,
         pub passes: Signal<Out, Bit>,
         pub drops: Signal<Out, Bit>,
         pub has_passed: Signal<In, Bit>,
         pub is_taken: Signal<In, Bit>,
-        pub flushes: Signal<Out, Bit>,
-        pub is_idle: Signal<In, Bit>,
-        pub saves: Signal<Out, Bit>,
-        pub is_saving: Signal<Out, Bit>,
-        pub is_saved: Signal<In, Bit>,
-        pub is_refused: Signal<In, Bit>,
-        pub has_failed: Signal<In, Bit>,
         pub overflows: Signal<In, Bit>,
-        pub response: StreamSource<SlotResponse>,
+        pub flushes: Signal<Out, Bit>,
+        pub has_overflowed: Signal<Out, Bit>,
+        pub tells: Signal<Out, Bit>,
+        pub is_resting: Signal<In, Bit>,
+        pub may_follow: Signal<In, Bit>,
+        pub is_ahead: Signal<Out, Bit>,
+        pub concludes: Signal<In, Bit>,
+        pub forgets: Signal<In, Bit>,
         step: Reg<Step>,
-        has_overflowed: Reg<Bit>,
-        /// No cycle counts in which a part may not have heard of its pulse yet.
-        is_new: Reg<Bit>,
-        status: Signal<Local, Bits<32>>,
-        is_bad: Signal<Local, Bit>,
-        good: Constant<Bits<32>> = number(RpcStatus::Ok as u32),
-        access: Constant<Bits<32>> = number(RpcStatus::Access as u32),
-        host: Constant<Bits<32>> = number(RpcStatus::Host as u32),
-        overflow: Constant<Bits<32>> = number(ShuffleStatus::Overflow as u32),
-        bad_parameters: Constant<Bits<32>> = number(ShuffleStatus::BadParameters as u32),
+        held: Reg<Task>,
+        /// The next task goes on where this one stops.
+        goes_on: Reg<Bit>,
+        ahead: Reg<Bit>,
+        overflowed: Reg<Bit>,
+        next: Signal<Local, Task>,
+        begins: Signal<Local, Bit>,
+        follows: Signal<Local, Bit>,
     }
 }
 
 impl Logic for Control {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, has_overflowed, is_new);
-        self.is_bad.next = self.is_refused.val() | self.has_failed.val();
-        self.status.next = self.good.val();
-        if self.has_overflowed.q.val() {
-            self.status.next = self.overflow.val();
-        }
-        if self.has_failed.val() {
-            self.status.next = self.host.val();
-        }
-        if self.is_refused.val() {
-            self.status.next = self.access.val();
-        }
-        if !self.task.payload.val().has_payload {
-            self.status.next = self.good.val();
-        }
-        if self.task.payload.val().is_bad {
-            self.status.next = self.bad_parameters.val();
-        }
-        self.response.valid.next = self.step.q.val() == Step::Tell;
-        self.response.payload.next.ticket = self.task.payload.val().ticket;
-        self.response.payload.next.status = self.status.val();
-        self.response.payload.next.len = 0.into();
-        self.task.ready.next = (self.step.q.val() == Step::Tell) & self.response.ready.val();
+        dff_setup!(self, clock, step, held, goes_on, ahead, overflowed);
+        self.now.next = self.held.q.val();
+        self.judges.next = self.step.q.val() == Step::Judge;
         self.passes.next = self.step.q.val() == Step::Pass;
         self.drops.next = self.step.q.val() == Step::Drop;
-        self.is_saving.next = self.step.q.val() == Step::Save;
+        self.is_ahead.next = self.ahead.q.val();
+        self.has_overflowed.next = self.overflowed.q.val();
+
+        // Of a register: tasks wait unchanged for long before anybody asks.
+        self.next.next = self.tasks.payload.val();
+        self.goes_on.d.next = self.tasks.valid.val()
+            & self.next.val().has_payload
+            & !self.next.val().is_bad
+            & (self.next.val().qpn == self.held.q.val().qpn)
+            & (self.next.val().key == self.held.q.val().key)
+            & (self.next.val().buffers == self.held.q.val().buffers)
+            & (self.next.val().last == self.held.q.val().last)
+            & (self.next.val().first_bit == self.held.q.val().first_bit)
+            & (self.next.val().wide == self.held.q.val().wide);
+        self.begins.next = (self.step.q.val() == Step::Begin) & self.is_resting.val();
+        self.follows.next = (self.step.q.val() == Step::Begin) & self.may_follow.val() & self.goes_on.q.val();
+        self.tasks.ready.next = self.begins.val() | self.follows.val();
 
         self.opens.next = false;
         self.flushes.next = false;
-        self.saves.next = false;
-        self.is_new.d.next = false;
+        self.tells.next = false;
         if self.overflows.val() {
-            self.has_overflowed.d.next = true;
+            self.overflowed.d.next = true;
         }
         match self.step.q.val() {
             Step::Begin => {
-                self.has_overflowed.d.next = false;
-                if self.task.valid.val() {
-                    if !self.task.payload.val().has_payload {
-                        self.step.d.next = Step::Tell;
-                    } else if self.task.payload.val().is_bad {
-                        self.step.d.next = Step::Drop;
-                    } else {
-                        self.opens.next = true;
-                        self.is_new.d.next = true;
-                        self.step.d.next = Step::Open;
+                if self.tasks.valid.val() & (self.begins.val() | self.follows.val()) {
+                    self.held.d.next = self.next.val();
+                    self.step.d.next = Step::Judge;
+                    if self.follows.val() {
+                        self.ahead.d.next = true;
+                        self.step.d.next = Step::Pass;
                     }
                 }
             }
+            Step::Judge => {
+                self.overflowed.d.next = false;
+                if !self.held.q.val().has_payload {
+                    self.tells.next = true;
+                    self.step.d.next = Step::Begin;
+                } else if self.held.q.val().is_bad {
+                    self.step.d.next = Step::Drop;
+                } else {
+                    self.opens.next = true;
+                    self.step.d.next = Step::Open;
+                }
+            }
             Step::Open => {
-                if self.is_open.val() & !self.is_new.q.val() {
+                if self.is_open.val() {
                     self.step.d.next = Step::Pass;
-                    if self.is_bad.val() {
+                    if self.is_refused.val() | self.has_failed.val() {
                         self.step.d.next = Step::Drop;
                     }
                 }
             }
             Step::Pass => {
                 if self.has_passed.val() {
-                    self.is_new.d.next = true;
                     self.step.d.next = Step::Take;
                 }
             }
             Step::Drop => {
                 if self.has_passed.val() {
-                    self.step.d.next = Step::Tell;
+                    self.tells.next = true;
+                    self.step.d.next = Step::Begin;
                 }
             }
             Step::Take => {
-                if self.is_taken.val() & !self.is_new.q.val() {
+                if self.is_taken.val() & self.is_resting.val() {
                     self.flushes.next = true;
-                    self.is_new.d.next = true;
-                    self.step.d.next = Step::Flush;
-                }
-            }
-            Step::Flush => {
-                if self.is_idle.val() & !self.is_new.q.val() {
-                    self.step.d.next = Step::Tell;
-                    if !self.is_bad.val() {
-                        self.saves.next = true;
-                        self.is_new.d.next = true;
-                        self.step.d.next = Step::Save;
-                    }
-                }
-            }
-            Step::Save => {
-                if self.is_saved.val() & self.is_idle.val() & !self.is_new.q.val() {
-                    self.step.d.next = Step::Tell;
-                }
-            }
-            Step::Tell => {
-                if self.response.ready.val() {
+                    self.overflowed.d.next = false;
                     self.step.d.next = Step::Begin;
                 }
             }
         }
+        if self.concludes.val() {
+            self.ahead.d.next = false;
+            if self.forgets.val() {
+                self.step.d.next = Step::Judge;
+            }
+        }
         if self.reset.val() {
             self.step.d.next = Step::Begin;
+            self.ahead.d.next = false;
         }
     }
 }

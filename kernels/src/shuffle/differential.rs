@@ -3,7 +3,10 @@
 use stroma_hw::differential;
 use stroma_hw::verilog::differential::{Case, assert_agree};
 
-use super::{Shuffle64, Shuffle512, bank, control, drain, fill, open, parameters, pick, route, send, table};
+use super::{
+    Shuffle64, Shuffle512, bank, control, drain, fill, finish, open, parameters, pick, replay, route, send,
+    table,
+};
 
 /// Memories are small here: RustHDL's simulator copies them.
 fn widths<const D: usize, const L: usize, const T: usize, const F: usize>() -> Vec<Case> {
@@ -12,7 +15,13 @@ fn widths<const D: usize, const L: usize, const T: usize, const F: usize>() -> V
             &format!("route_{D}"),
             route::Route::<D, L>::default,
             clock,
-            [reset, sink.payload, sink.valid, request, passes, drops]
+            [reset, sink.payload, sink.valid, request, passes, drops, keeps, rewinds]
+        ),
+        differential!(
+            &format!("replay_{D}"),
+            replay::Replay::<D>::default,
+            clock,
+            [sink.payload, sink.valid, source.ready, keeps, rewinds]
         ),
         differential!(
             &format!("pick_{D}"),
@@ -24,7 +33,17 @@ fn widths<const D: usize, const L: usize, const T: usize, const F: usize>() -> V
             &format!("drain_{D}"),
             drain::Drain::<D, 2, 8, F>::default,
             clock,
-            [is_open, opened, bank, jobs.payload, jobs.valid, read_data, headers.ready, beats.ready]
+            [
+                is_open,
+                opened,
+                bank,
+                jobs.payload,
+                jobs.valid,
+                read_data,
+                headers.ready,
+                beats.ready,
+                releases
+            ]
         ),
         differential!(
             &format!("bank_{D}"),
@@ -42,7 +61,8 @@ fn widths<const D: usize, const L: usize, const T: usize, const F: usize>() -> V
                 valid,
                 flushes,
                 last,
-                asks,
+                is_used,
+                releases,
                 asked,
                 headers.ready,
                 beats.ready
@@ -85,9 +105,9 @@ fn widths<const D: usize, const L: usize, const T: usize, const F: usize>() -> V
     ]
 }
 
-#[test]
-fn rust_and_verilog_agree() {
-    let parts = vec![
+/// Those without a width.
+fn parts() -> Vec<Case> {
+    vec![
         differential!(
             "decode",
             parameters::Decode::default,
@@ -109,7 +129,7 @@ fn rust_and_verilog_agree() {
                 jobs.ready,
                 is_freed,
                 freed,
-                asks,
+                is_used,
                 asked
             ]
         ),
@@ -118,20 +138,43 @@ fn rust_and_verilog_agree() {
             control::Control::default,
             clock,
             [
-                task.payload,
-                task.valid,
+                tasks.payload,
+                tasks.valid,
                 is_open,
+                is_refused,
+                has_failed,
                 has_passed,
                 is_taken,
-                is_idle,
+                overflows,
+                is_resting,
+                may_follow,
+                concludes,
+                forgets
+            ]
+        ),
+        differential!(
+            "finish",
+            finish::Finish::default,
+            clock,
+            [
+                now,
+                is_ahead,
+                judges,
+                flushes,
+                has_overflowed,
+                tells,
+                is_settled,
                 is_saved,
                 is_refused,
                 has_failed,
-                overflows,
                 response.ready
             ]
         ),
-    ];
+    ]
+}
+
+#[test]
+fn rust_and_verilog_agree() {
     let whole = vec![
         differential!(
             "shuffle_64",
@@ -174,6 +217,7 @@ fn rust_and_verilog_agree() {
             ]
         ),
     ];
-    let all = parts.into_iter().chain(whole).chain(widths::<64, 1, 11, 6>()).chain(widths::<512, 8, 8, 4>());
+    let all =
+        parts().into_iter().chain(whole).chain(widths::<64, 1, 11, 6>()).chain(widths::<512, 8, 8, 4>());
     assert_agree(all, 300);
 }

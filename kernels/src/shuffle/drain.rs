@@ -19,6 +19,8 @@ const ROW_WORDS: usize = 1 << ROW_BITS;
 record! {
     /// Where the bytes of a packet go.
     pub struct Header {
+        /// There is no packet: all of a payload went before.
+        pub is_mark: Bit,
         /// The address.
         pub va: Bits<64>,
         /// How many they are.
@@ -47,7 +49,8 @@ block! {
     ///
     /// - **Ports** `is_open`, `opened`: a buffer begins; `jobs`: rows to be written, in this order; `read_*`: of the bank's RAM; `is_freed`, `freed`: one cycle, a full row of this buffer is being read, and may be filled again
     ///   from the front, a word per cycle.
-    ///   `headers`: where a packet goes, offered when `beats` has all of it; `beats`: the packets, in the order of headers. `bank`: for headers. `is_idle`: nothing is inside.
+    ///   `headers`: where a packet goes, offered when `beats` has all of it; `beats`: the packets, in the order of headers. `bank`: for headers.
+    ///   `is_at_mark`: a mark is the next job whose packet was to be taken, and nothing behind it is offered before `releases`, one cycle.
     /// - **Latency** 6 cycles from a job to its first read, 3 more to the first beat. **Rate** 1 word per cycle, from row to row; a job every 3 cycles.
     /// - **Backpressure** a row is not begun until `beats` has room for it.
     /// - **Reset** forgets all but where buffers go on, which `is_open` tells anew.
@@ -66,7 +69,8 @@ block! {
         pub freed: Signal<Out, Bits<PARTITION_BITS>>,
         pub headers: StreamSource<Header>,
         pub beats: StreamSource<Beat<D>>,
-        pub is_idle: Signal<Out, Bit>,
+        pub is_at_mark: Signal<Out, Bit>,
+        pub releases: Signal<In, Bit>,
         /// Where buffers go on.
         ends: BlockRam<Bits<64>, I>,
         is_looking: Reg<Bit>,
@@ -103,6 +107,8 @@ block! {
         gives: Signal<Local, Bit>,
         closes: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
+        is_mark: Signal<Local, Bit>,
+        is_whole: Signal<Local, Bit>,
         full_lane: Constant<Bits<3>> = number(D / 64 - 1),
         row_last: Constant<Bits<ROW_BITS>> = number(ROW_WORDS - 1),
         enough: Constant<Bits<16>> = number((1 << F) - ROW_WORDS * 64 / D - 4),
@@ -148,15 +154,16 @@ impl<const D: usize, const I: usize, const A: usize, const F: usize> Logic for D
         self.len.next = bit_cast::<LENGTH_BITS, PLACE_BITS>(self.words.val()) << 3;
         self.jobs.ready.next = self.is_looking.q.val();
         self.is_looking.d.next = self.jobs.valid.val() & !self.is_ahead.q.val() & !self.is_looking.q.val();
-        self.ends.write_enable.next = self.is_looking.q.val();
+        self.ends.write_enable.next = self.is_looking.q.val() & !self.jobs.payload.val().is_mark;
         self.ends.write_address.next = bit_cast::<I, PARTITION_BITS>(self.jobs.payload.val().index);
         self.ends.write_data.next = self.va.val() + bit_cast::<64, LENGTH_BITS>(self.len.val());
         if self.is_looking.q.val() {
-            self.is_ahead.d.next = self.words.val().any();
+            self.is_ahead.d.next = self.words.val().any() | self.jobs.payload.val().is_mark;
             self.ahead.d.next.index = self.jobs.payload.val().index;
             self.ahead.d.next.row = self.jobs.payload.val().row;
             self.ahead.d.next.at = self.start.val().get_bits::<ROW_BITS>(0);
             self.ahead.d.next.last = (self.jobs.payload.val().end - 1).get_bits::<ROW_BITS>(0);
+            self.header_ahead.d.next.is_mark = self.jobs.payload.val().is_mark;
             self.header_ahead.d.next.va = self.va.val();
             self.header_ahead.d.next.len = self.len.val();
             self.header_ahead.d.next.bank = self.bank.val();
@@ -198,7 +205,7 @@ impl<const D: usize, const I: usize, const A: usize, const F: usize> Logic for D
         }
         if self.begins.val() {
             self.is_ahead.d.next = false;
-            self.is_reading.d.next = true;
+            self.is_reading.d.next = !self.header_ahead.q.val().is_mark;
             self.now.d.next = self.ahead.q.val();
         }
 
@@ -233,20 +240,19 @@ impl<const D: usize, const I: usize, const A: usize, const F: usize> Logic for D
         }
 
         self.headers.payload.next = self.told.source.payload.val();
-        self.headers.valid.next = self.told.source.valid.val() & self.whole.q.val().any();
-        self.takes.next = self.told.source.valid.val() & self.whole.q.val().any() & self.headers.ready.val();
-        self.told.source.ready.next = self.headers.ready.val() & self.whole.q.val().any();
+        self.is_mark.next = self.told.source.payload.val().is_mark;
+        self.is_whole.next = self.whole.q.val().any() & !self.is_mark.val();
+        self.is_at_mark.next = self.told.source.valid.val() & self.is_mark.val();
+        self.headers.valid.next = self.told.source.valid.val() & self.is_whole.val();
+        self.takes.next = self.told.source.valid.val() & self.is_whole.val() & self.headers.ready.val();
+        self.told.source.ready.next =
+            (self.headers.ready.val() & self.is_whole.val()) | (self.releases.val() & self.is_mark.val());
         if self.closes.val() & !self.takes.val() {
             self.whole.d.next = self.whole.q.val() + 1;
         } else if self.takes.val() & !self.closes.val() {
             self.whole.d.next = self.whole.q.val() - 1;
         }
         StreamSource::<Beat<D>>::link(&mut self.beats, &mut self.given.source);
-        self.is_idle.next = !self.jobs.valid.val()
-            & !self.is_looking.q.val()
-            & !self.is_ahead.q.val()
-            & !self.is_reading.q.val()
-            & !self.told.source.valid.val();
         if self.reset.val() {
             self.is_looking.d.next = false;
             self.is_ahead.d.next = false;

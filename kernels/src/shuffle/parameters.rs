@@ -18,6 +18,8 @@ record! {
     pub struct Task {
         /// The invocation.
         pub ticket: Bits<TICKET_BITS>,
+        /// Who asks.
+        pub qpn: Bits<24>,
         /// The key it acts under.
         pub key: Bits<32>,
         /// It is refused.
@@ -102,6 +104,7 @@ impl Logic for Decode {
         if !self.is_held.q.val() {
             self.is_held.d.next = self.sink.valid.val();
             self.held.d.next.ticket = self.command.val().ticket;
+            self.held.d.next.qpn = self.command.val().qpn;
             self.held.d.next.key = self.command.val().key;
             self.held.d.next.is_bad = self.is_bad.val();
             self.held.d.next.has_payload = self.command.val().request_len > self.parameter_bytes.val();

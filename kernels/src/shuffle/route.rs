@@ -2,15 +2,12 @@
 
 use rust_hdl::prelude::*;
 use stroma_hw::constant::{constants, number};
-use stroma_hw::prim::block_fifo::UltraFifo;
 use stroma_hw::prim::reg::Reg;
 use stroma_hw::stream::{Beat, StreamSink};
 use stroma_hw::{block, record};
 
 use super::parameters::Task;
-
-/// Beats that wait, as a power of two: what comes while the last writes of the payload before it end, and the table is read.
-const WAITING_LOG: usize = 12;
+use super::replay::Replay;
 
 record! {
     /// A beat, as a bank sees it.
@@ -28,8 +25,9 @@ block! {
     ///
     /// - **Ports** `sink`: payload; `passes`: the next packet goes to the banks, as `request` says, `drops`: it goes nowhere, one of them until `ends`: one cycle, its last beat
     ///   has gone, and neither is high for a cycle behind it. `data`, `lanes[i]`, `valid[i]`, `ready[i]`: a stream of [`Slice`]s for bank `i`, all with the same data, in the order of the payload.
+    ///   `keeps`: beats that go are kept; `rewinds`: one cycle, all is forgotten but what waits, before which those come once more.
     /// - **Latency** 5 cycles from `sink` to `data`. **Rate** 1 beat per cycle.
-    /// - **Backpressure** 4096 beats wait before `sink` stalls; a bank that is not ready stalls all. No combinational path from port to port but from
+    /// - **Backpressure** 4096 beats wait or are kept before `sink` stalls; a bank that is not ready stalls all. No combinational path from port to port but from
     ///   `ready[i]` to `valid[j]`: in a bank they meet a FIFO whose `ready` is a register.
     /// - **Reset** forgets all beats.
     /// - **Limits** `D` is 64 or 512, `L` is `D / 64`. Packets are whole words.
@@ -41,11 +39,13 @@ block! {
         pub passes: Signal<In, Bit>,
         pub drops: Signal<In, Bit>,
         pub ends: Signal<Out, Bit>,
+        pub keeps: Signal<In, Bit>,
+        pub rewinds: Signal<In, Bit>,
         pub data: Signal<Out, Bits<D>>,
         pub valid: [Signal<Out, Bit>; L] = std::array::from_fn(|_| Signal::default()),
         pub lanes: [Signal<Out, Bits<8>>; L] = std::array::from_fn(|_| Signal::default()),
         pub ready: [Signal<In, Bit>; L] = std::array::from_fn(|_| Signal::default()),
-        waiting: UltraFifo<Beat<D>, WAITING_LOG>,
+        waiting: Replay<D>,
         /// The last beat of the packet has left the FIFO.
         has_ended: Reg<Bit>,
         held: Reg<Bits<D>>,
@@ -85,6 +85,8 @@ impl<const D: usize, const L: usize> Logic for Route<D, L> {
         clock!(self, clock, waiting);
         dff_setup!(self, clock, has_ended, held, is_held, is_last, held_lanes);
         self.waiting.reset.next = self.reset.val();
+        self.waiting.keeps.next = self.keeps.val();
+        self.waiting.rewinds.next = self.rewinds.val();
         StreamSink::<Beat<D>>::link(&mut self.sink, &mut self.waiting.sink);
 
         self.is_ready.next = true;
@@ -142,7 +144,7 @@ impl<const D: usize, const L: usize> Logic for Route<D, L> {
             self.lanes[j].next = self.mine[j].val();
             self.valid[j].next = self.goes.val() & self.mine[j].val().any();
         }
-        if self.reset.val() {
+        if self.reset.val() | self.rewinds.val() {
             self.is_held.d.next = false;
             self.has_ended.d.next = false;
         }

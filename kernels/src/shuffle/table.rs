@@ -141,6 +141,7 @@ impl<const D: usize, const L: usize, const T: usize> Logic for Table<D, L, T> {
         self.read.payload.next.key = self.request.val().key;
         self.read.payload.next.len = self.piece.val();
         self.header.valid.next = self.left.q.val().any() & self.is_saving.q.val();
+        self.header.payload.next.is_mark = false;
         self.header.payload.next.va = self.at.q.val();
         self.header.payload.next.len = self.piece.val();
         self.header.payload.next.bank = 0.into();

@@ -1,6 +1,7 @@
 //! The kernel against its model.
 
 mod cases;
+mod follow;
 mod scene;
 mod timing;
 
@@ -21,6 +22,24 @@ fn wide() -> Rig<512> {
 fn agrees_with_the_model() {
     cases::random_scenes(&mut narrow());
     cases::random_scenes(&mut wide());
+}
+
+#[test]
+fn calls_that_follow_each_other_agree_with_the_model() {
+    follow::random_scenes(&mut narrow());
+    follow::random_scenes(&mut wide());
+}
+
+#[test]
+fn a_call_that_followed_one_that_failed_begins_once_more() {
+    follow::failures(&mut narrow());
+    follow::failures(&mut wide());
+}
+
+#[test]
+fn a_call_that_differs_reads_its_table() {
+    follow::differences(&mut narrow());
+    follow::differences(&mut wide());
 }
 
 #[test]

@@ -25,18 +25,6 @@ impl Stage {
         Self(Calls::new(PROFILE, bytes, |_| {}))
     }
 
-    /// Cycles from before `work` to behind it, on idle cards whose tables and buffers are warm: the second run counts.
-    pub(crate) fn time(&self, mut work: impl FnMut()) -> u64 {
-        let mut cycles = 0;
-        for _ in 0..2 {
-            self.pair.run(5000);
-            let start = self.pair.now();
-            work();
-            cycles = self.pair.now() - start;
-        }
-        cycles
-    }
-
     /// Lets the host's processor work for so many nanoseconds.
     pub(crate) fn think(&self, nanoseconds: u64) {
         self.pair.run(nanoseconds * u64::from(PROFILE.clock_khz()) / 1_000_000);

@@ -103,35 +103,47 @@ fn check(stage: &Stage, table: &[Buffer], data: &[u8], count: usize) {
     }
 }
 
-/// Streams of 1 MiB into 16, 256 and 1024 partitions.
+/// Messages of 1 MiB into 16, 256 and 1024 partitions. In a row, as a transfer of many MiB has them, the end of one is hidden behind the
+/// next; one alone shows it: a write for each partition, of what is left in its row. Equal keys, of which a bank takes one a cycle, take
+/// their time, and are sent once.
 pub(crate) fn shuffle(report: &mut Report) {
-    const STREAM: Stream = Stream { size: MIB, count: 2 };
-    let stage = Stage::new(4 * MIB);
-    let write = STREAM.write(&stage);
-    let how = "2 messages of 1 MiB at one doorbell; doorbell to last completion, start and end included";
-    report.add("shuffle.write.1MiB", Metric::Latency, microseconds(write), PROFILE, how);
-    for (is_uniform, keys) in [(true, ""), (false, ".equal")] {
+    let stage = Stage::new(8 * MIB);
+    for (is_uniform, count, suffix) in [(true, 4, ""), (true, 1, ".alone"), (false, 1, ".equal")] {
+        let stream = Stream { size: MIB, count };
+        let write = stream.write(&stage);
+        let how =
+            format!("{count} of 1 MiB at one doorbell; doorbell to last completion, start and end included");
+        if is_uniform {
+            let name = format!("shuffle.write.1MiB{suffix}");
+            report.add(&name, Metric::Latency, microseconds(write), PROFILE, &how);
+        }
+        let keys = if is_uniform { "uniform" } else { "equal" };
+        let how = format!("cycles of WRITEs over those of shuffles; tuples of 8 bytes, {keys} keys; {how}");
         let data = tuples(is_uniform);
         stage.put(0, DATA, &data);
         for log in [4, 8, 10] {
-            report.progress.doing(format!("shuffle into {} partitions", 1 << log));
-            let call: Shuffle = client::parameters(stage.at(0), log, 0, false).expect("parameters");
-            let mut table = Vec::new();
-            let cycles = stage.time(|| {
-                table = buffers(&stage, log, &data, STREAM.count);
-                for status in STREAM.through(&stage, &[call; STREAM.count]) {
-                    assert_eq!(call.answer(status.expect("an RPC"), &[]), Ok(Shuffled::All));
-                }
-            });
-            check(&stage, &table, &data, STREAM.count);
-            let keys_text = if is_uniform { "uniform" } else { "equal" };
-            let how = format!(
-                "cycles of the WRITEs over those of the shuffle; tuples of 8 bytes, {keys_text} keys; {how}"
-            );
-            let name = format!("shuffle.ratio.1MiB.p{}{keys}", 1 << log);
+            report
+                .progress
+                .doing(format!("shuffle of {count} MiB into {} partitions, {keys} keys", 1 << log));
+            let cycles = shuffled(&stage, stream, log, &data);
+            let name = format!("shuffle.ratio.1MiB.p{}{suffix}", 1 << log);
             report.add(&name, Metric::Ratio, number(write) / number(cycles), PROFILE, &how);
         }
     }
+}
+
+/// Cycles of a stream into so many partitions, where every tuple then is.
+fn shuffled(stage: &Stage, stream: Stream, partitions_log: u8, data: &[u8]) -> u64 {
+    let call: Shuffle = client::parameters(stage.at(0), partitions_log, 0, false).expect("parameters");
+    let mut table = Vec::new();
+    let cycles = stage.time(|| {
+        table = buffers(stage, partitions_log, data, stream.count);
+        for status in stream.through(stage, &vec![call; stream.count]) {
+            assert_eq!(call.answer(status.expect("an RPC"), &[]), Ok(Shuffled::All));
+        }
+    });
+    check(stage, &table, data, stream.count);
+    cycles
 }
 
 /// Messages of 64 KiB that are counted as they go to memory.

@@ -137,6 +137,7 @@ fn values(figures: &[&Figure]) -> Result<String> {
 fn value(Figure { name, value, unit, .. }: &Figure) -> Result<String> {
     Ok(match &**unit {
         "" if *value >= 100.0 => format!("{value:.0}"),
+        "" if *value < 10.0 => format!("{value:.2}"),
         "Gb/s" | "M msg/s" | "k op/s" | "" => format!("{value:.1}"),
         "us" | "s" => format!("{value:.2}"),
         "cycles" => format!("{value:.0}"),

@@ -6,7 +6,8 @@
 //!
 //! The table is read before the first tuple is stored, and written back, with the new `used`, when all tuples are visible in memory and none of the writes has failed.
 //! Who shares the table sees by `used` what the buffers hold, and shuffles one after the other fill the same buffers: the kernel carries
-//! them out one at a time. With status Access or Host, whatever was written, the table is as it was, so that no buffer has grown.
+//! them out one at a time. One that came before the one before it was answered, from the same queue pair and with the same key and parameters, may go on from what that
+//! one has left in the table without reading it again. With status Access or Host, whatever was written, the table is as it was, so that no buffer has grown.
 //!
 //! A tuple that does not fit whole into what is left of its buffer, `capacity - used`, is not stored, nor is anything behind a buffer's capacity; `used`
 //! counts it all the same, up to 2^32 - 1. So `used > capacity` tells where and how much is missing, [`Buffer::missing`], and a buffer that overflowed takes nothing

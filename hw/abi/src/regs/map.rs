@@ -188,7 +188,7 @@ block! {
 block! {
     /// Which kernels are built in.
     catalogue at 0x0400, 0x100, kind 0x05 version 0x0001_0000 next events::BLOCK.offset;
-    SLOTS = Reg::word("slots", 0x0c, ReadOnly, "Kernel slots; as many entries are valid.").varies();
+    SLOTS = Reg::word("slots", 0x0c, ReadOnly, "Kernel slots; as many entries are valid. Slots with the same op-code share its requests, in turn.").varies();
     KERNEL = Reg::long("kernel", 0x10, ReadOnly,
         "The kernel in slot n.").varies().times(CATALOGUE_MAX, 8).with(&[
         part("operation", 0, 16, "RPC op-code it answers"),
@@ -266,8 +266,8 @@ block! {
     /// 32 cycles ago. `control.reset` puts all of them back.
     kernels at 0x0e00, 0x280, kind 0x0a version 0x0001_0000 next 0;
     LIMIT = Reg::word("limit", 0x10, ReadWrite,
-        "Core clock cycles that an invocation may take from when it is the oldest of its slot, 0: any number. Then the kernel is reset, and \
-         the invocation is answered with `Limit`. A change counts at once, for what is under way, too.").resets_to(KERNEL_LIMIT as u64);
+        "Core clock cycles that an invocation may take from when it is the oldest of its slot, and from each packet of its payload, 0: any number. \
+         Then the kernel is reset, and the invocation is answered with `Limit`. A change counts at once, for what is under way, too.").resets_to(KERNEL_LIMIT as u64);
     PATIENCE = Reg::word("patience", 0x14, ReadWrite,
         "Core clock cycles that may pass between two packets of a request, 0: any number. Then the request is given up, and \
          answered with `Aborted` if its last packet comes after all.").resets_to(KERNEL_PATIENCE as u64);

@@ -36,7 +36,7 @@ block! {
     ///   `read_ends`: by kernel, a read has been taken. `drain`, `drained`: what had begun by then, with addresses from before, has been read, and handed to the writer. `busy`: something is inside.
     /// - **Latency, rate, back-pressure** those of the parts. A client that takes or gives nothing stops nobody else.
     /// - **Reset** forgets everything; the MMU, the read engine and the writer have to be reset with it.
-    /// - **Limits** `WRITERS` is `READERS + 1`, and at most 8.
+    /// - **Limits** `WRITERS` is `READERS + 1`, and at most 16.
     pub struct Dma<const D: usize, const READERS: usize, const WRITERS: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,

@@ -110,8 +110,8 @@ block! {
     ///   `arrival` and `change` combinationally, to save a cycle; no other path leads from port to port.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low; arrivals and changes wait.
     /// - **Limits** `QPS` from 1 to 24; `arrival` and `change` name queue pairs in the table. The path MTU has a code from 1
-    ///   to 5. The counts begin at zero when a queue pair resets. Up to 15 kernels, each
-    ///   with an RPC op-code of its own; `result_log` is 0, or 12 to 16.
+    ///   to 5. The counts begin at zero when a queue pair resets. Up to 15 kernels, of which several may have
+    ///   an RPC op-code, and then take turns; `result_log` is 0, or 12 to 16.
     pub struct Sequence<const QPS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -175,6 +175,8 @@ block! {
         fit: Reg<Fit>,
         measured: Reg<Measured>,
         callee: Reg<Callee>,
+        /// Kernels behind the one that was called last.
+        behind: Reg<Bits<16>>,
         was_duplicate: Reg<Bit>,
         was_negative: Reg<Bit>,
         was_not_ready: Reg<Bit>,
@@ -192,7 +194,9 @@ block! {
         asks: Signal<Local, Bit>,
         chosen: Signal<Local, Bits<QPS>>,
         judges: Signal<Local, Bit>,
+        calls: Signal<Local, Bit>,
         forgets: Signal<Local, Bit>,
+        every: Constant<Bits<16>> = number(u16::MAX),
         nobody_called: Constant<Bits<KERNEL_BITS>> = number(NO_KERNEL),
         part_verb: Constant<Bits<2>> = number(KeyVerb::Part as u8),
         nothing: Constant<Standing> = Constant::new(Standing::default()),
@@ -207,7 +211,7 @@ impl<const QPS: usize> Sequence<QPS> {
     /// For kernels with these RPC op-codes, whose places are their numbers.
     ///
     /// # Panics
-    /// If there are more than 15, or two have the same.
+    /// If there are more than 15.
     #[must_use]
     pub fn new(operations: &[u16]) -> Self {
         Self { callees: Callees::new(operations), ..Self::default() }
@@ -220,7 +224,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
     fn update(&mut self) {
         clock!(self, clock, rows, errands);
         dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, resets, held, queue_pair);
-        dff_setup!(self, clock, written, is_newer, kind, fit, measured, callee);
+        dff_setup!(self, clock, written, is_newer, kind, fit, measured, callee, behind);
         dff_setup!(self, clock, was_duplicate, was_negative, was_not_ready, was_early, was_unwanted);
         dff_setup!(self, clock, counted, counted_of);
         dff_setup!(self, clock, was_raw_taken, was_raw_lost);
@@ -283,6 +287,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.callees.standing.next = self.row.val();
         self.callees.room.next = self.room.val();
         self.callees.room_more.next = self.room_more.val();
+        self.callees.behind.next = self.behind.q.val();
         self.callee.d.next = self.callees.callee.val();
 
         // Act.
@@ -295,13 +300,17 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.judge.callee.next = self.callee.q.val();
         self.judge.standing.next = self.row.val();
         self.take.next = self.judges.val() & self.judge.verdict.val().takes;
-        self.reserves.next = self.judges.val()
+        self.calls.next = self.judges.val()
             & self.judge.verdict.val().calls
             & (self.callee.q.val().kernel != self.nobody_called.val());
+        self.reserves.next = self.calls.val();
         self.reserves_kernel.next = self.callee.q.val().kernel;
         self.reserves_qpn.next = self.held.q.val().qpn;
         self.reserves_begins.next = self.kind.q.val().begins;
         self.reserves_ends.next = self.kind.q.val().ends;
+        if self.calls.val() & self.kind.q.val().begins {
+            self.behind.d.next = (self.every.val() << self.callee.q.val().kernel) << 1;
+        }
         self.part.valid.next = self.judges.val() & self.judge.verdict.val().parts;
         self.part.payload.next.verb = self.part_verb.val();
         self.part.payload.next.qpn = self.held.q.val().qpn;
@@ -376,6 +385,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
             self.is_looking.d.next = false;
             self.is_acting.d.next = false;
             self.queue_pair.d.next = 0.into();
+            self.behind.d.next = 0.into();
             self.was_duplicate.d.next = false;
             self.was_negative.d.next = false;
             self.was_not_ready.d.next = false;

@@ -1,5 +1,6 @@
 //! What is tried at both widths.
 
+use stroma_abi::Qpn;
 use stroma_abi::kernel::shuffle::{Buffer, Shuffle};
 use stroma_hw::testing::stalls_of;
 use stroma_kernel_client::shuffle::Table;
@@ -11,6 +12,7 @@ use super::scene::{Keys, Room, Scene};
 
 /// Some calls with one table, a few of them on bad terms, each with one of these numbers of tuples.
 fn random_calls<const D: usize>(rig: &mut Rig<D>, seed: u64, sizes: &[usize]) {
+    rig.caller = (seed % 5 < 3).then(|| Qpn::new(7));
     let at = usize::try_from(seed).expect("small");
     let partitions_log = [10, 3, 0, 5, 1, 8, 4, 2, 10, 6, 7, 9][at % 12];
     let first_bit = rig.rng.below(65 - u64::from(partitions_log));
@@ -176,12 +178,13 @@ pub(super) fn bad_parameters<const D: usize>(rig: &mut Rig<D>) {
 }
 
 pub(super) fn resets<const D: usize>(rig: &mut Rig<D>) {
-    for cycles in (0..900).step_by(23) {
+    for cycles in (0..1400).step_by(23) {
         rig.reset(cycles);
         rig.pause(std::array::from_fn(|stream| Pause::Random { seed: stream as u64, percent: 30 }));
         let scene = Scene::even(rig, 4, 8192);
-        for _ in 0..2 {
-            let call = scene.call(rig, 500);
+        rig.caller = Some(Qpn::new(3));
+        for _ in 0..3 {
+            let call = scene.call(rig, 300);
             rig.call(call);
         }
         rig.run(cycles);

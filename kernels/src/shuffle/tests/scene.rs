@@ -34,8 +34,19 @@ fn below(rng: &mut SplitMix64, bound: u32) -> u32 {
 impl Scene {
     /// Stores a table whose buffers begin and go on anywhere.
     pub(super) fn any<const D: usize>(rig: &mut Rig<D>, task: Shuffle, keys: Keys, room: Room) -> Self {
+        Self::from(0, rig, task, keys, room)
+    }
+
+    /// All of it behind this address.
+    pub(super) fn from<const D: usize>(
+        base: u64,
+        rig: &mut Rig<D>,
+        task: Shuffle,
+        keys: Keys,
+        room: Room,
+    ) -> Self {
         let rng = &mut rig.rng;
-        let task = Shuffle { buffers: 0x4000 + rng.below(0x4000), ..task };
+        let task = Shuffle { buffers: base + 0x4000 + rng.below(0x4000), ..task };
         let buffer = |partition: usize| {
             let used = match rng.below(3) {
                 0 => 0,
@@ -46,7 +57,7 @@ impl Scene {
                 Room::Ample => 1 << 20,
                 Room::Tight => below(rng, 1200),
             };
-            Buffer { address: (1 + partition as u64) * 0x20_0000 + rng.below(0x1000), capacity, used }
+            Buffer { address: base + (1 + partition as u64) * 0x20_0000 + rng.below(0x1000), capacity, used }
         };
         let table = Table::of((0..task.partitions()).map(buffer).collect());
         rig.host.put(task.buffers, &table.to_bytes());

@@ -1,5 +1,6 @@
 //! Cycles: how fast a payload is taken, and how long it takes until all of it is written.
 
+use stroma_abi::Qpn;
 use stroma_kernel_rig::Rig;
 use stroma_verilate::Pause;
 
@@ -79,19 +80,40 @@ fn the_end_of_a_mebibyte_takes_four_cycles_a_partition() {
     }
 }
 
-#[test]
-fn payloads_one_behind_the_other_never_stall_the_wire() {
-    let mut rig = wide();
-    like_the_bridge(&mut rig, &wire());
-    let scene = Scene::even(&mut rig, 10, 1 << 22);
-    for _ in 0..4 {
-        let call = scene.call(&mut rig, MIB);
+/// Payloads of 1 MiB one behind the other, of one caller: cycles from the first beat to the last, and to the last response.
+fn sustained(rig: &mut Rig<512>, log: u8, messages: u64) -> (u64, u64) {
+    like_the_bridge(rig, &wire());
+    rig.caller = Some(Qpn::new(5));
+    let scene = Scene::even(rig, log, 1 << 22);
+    for _ in 0..messages {
+        let call = scene.call(rig, MIB);
         rig.call(call);
     }
     rig.settle();
-    let payload = &rig.moves.payload;
-    let cycles = payload[payload.len() - 1] - payload[0] + 1;
-    assert!(cycles <= (4 * BEATS * 100).div_ceil(77), "{cycles} cycles");
+    let (payload, responses) = (&rig.moves.payload, &rig.moves.responses);
+    (payload[payload.len() - 1] - payload[0] + 1, responses[responses.len() - 1] - payload[0] + 1)
+}
+
+/// All but the last end while the next comes.
+#[test]
+fn payloads_one_behind_the_other_never_stall_the_wire_and_have_one_tail() {
+    let mut rig = wide();
+    for (log, tail) in [(4, 350), (8, 1350), (10, 4250)] {
+        for messages in [2, 4] {
+            let arrival = (messages * BEATS * 100).div_ceil(77);
+            let (stream, all) = sustained(&mut rig, log, messages);
+            assert!(stream <= arrival, "{log}: {messages} never stall: {stream} cycles");
+            assert!(
+                all <= arrival + tail,
+                "{log}: {messages} have one tail: {all} cycles, {arrival} of them payload"
+            );
+            assert_eq!(
+                rig.moves.reads.len(),
+                (16_usize << log).div_ceil(4096),
+                "{log}: the table is read once"
+            );
+        }
+    }
 }
 
 #[test]
@@ -118,7 +140,7 @@ fn latencies_are_those_of_the_contract() {
     rig.call(call);
     rig.settle();
     let moves = &rig.moves;
-    assert_eq!(moves.reads[0] - moves.commands[0], 3, "to the read of the table");
+    assert_eq!(moves.reads[0] - moves.commands[0], 4, "to the read of the table");
     assert_eq!(
         moves.writes[0].0 - moves.read_ends[0],
         19,

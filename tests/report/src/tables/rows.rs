@@ -25,13 +25,24 @@ const fn row(label: &'static str, cells: &'static [&'static [&'static str]]) -> 
 }
 
 /// All tables.
-pub(super) const TABLES: [Table; 4] = [
+pub(super) const TABLES: [Table; 5] = [
     Table { name: "rate", origin: Origin::Simulated, head: &["figure", "value"], rows: RATE },
     Table {
         name: "rc",
         origin: Origin::Simulated,
         head: &["operation", "one, doorbell to completion", "many at once"],
         rows: RC,
+    },
+    Table {
+        name: "kernels",
+        origin: Origin::Simulated,
+        head: &[
+            "work on far memory",
+            "by a kernel",
+            "by READs, WRITEs, atomics",
+            "by a message to the far host",
+        ],
+        rows: KERNELS,
     },
     Table { name: "host", origin: Origin::Simulated, head: &["figure", "value"], rows: HOST },
     Table { name: "speed", origin: Origin::Machine, head: &["what is simulated", "speed"], rows: SPEED },
@@ -81,6 +92,63 @@ const RC: &[Row] = &[
     row(
         "SEND of 64 bytes to one shared receive queue, eight queue pairs together",
         &[&[], &["rc.send.rate.64B.srq.qp8"]],
+    ),
+];
+
+const KERNELS: &[Row] = &[
+    row(
+        "value behind a list of 1; 8; 32",
+        &[
+            &["traversal.kernel.1", "traversal.kernel.8", "traversal.kernel.32"],
+            &["traversal.reads.1", "traversal.reads.8", "traversal.reads.32"],
+            &["traversal.rpc.1", "traversal.rpc.8", "traversal.rpc.32"],
+        ],
+    ),
+    row("GET of 64 bytes from a hash table", &[&["get.kernel.64B"], &["get.reads.64B"], &["get.rpc.64B"]]),
+    row(
+        "object of 64 bytes; 4 KiB under a CRC",
+        &[
+            &["consistency.kernel.64B.0", "consistency.kernel.4KiB.0"],
+            &["consistency.reads.64B.0", "consistency.reads.4KiB.0"],
+            &[],
+        ],
+    ),
+    row(
+        "the same, one of four torn at the first look",
+        &[
+            &["consistency.kernel.64B.1in4", "consistency.kernel.4KiB.1in4"],
+            &["consistency.reads.64B.1in4", "consistency.reads.4KiB.1in4"],
+            &[],
+        ],
+    ),
+    row("a further hop of a walk, above the read of the host", &[&["traversal.hop_overhead"], &[], &[]]),
+    row(
+        "messages of 1 MiB, shuffled into 16; 256; 1024 buffers: rate over that of WRITEs",
+        &[&["shuffle.ratio.1MiB.p16", "shuffle.ratio.1MiB.p256", "shuffle.ratio.1MiB.p1024"], &[], &[]],
+    ),
+    row(
+        "the same, one message alone",
+        &[
+            &[
+                "shuffle.ratio.1MiB.p16.alone",
+                "shuffle.ratio.1MiB.p256.alone",
+                "shuffle.ratio.1MiB.p1024.alone",
+            ],
+            &[],
+            &[],
+        ],
+    ),
+    row(
+        "messages of 64 KiB, distinct items of 4; 8 bytes counted: rate over that of WRITEs",
+        &[&["hyperloglog.ratio.64KiB.item4", "hyperloglog.ratio.64KiB"], &[], &[]],
+    ),
+    row(
+        "key-value store, 5 of 100 are PUTs",
+        &[&["kv.read_heavy.kernels"], &["kv.read_heavy.reads"], &["kv.read_heavy.messages"]],
+    ),
+    row(
+        "key-value store, 50 of 100 are PUTs",
+        &[&["kv.write_heavy.kernels"], &["kv.write_heavy.reads"], &["kv.write_heavy.messages"]],
     ),
 ];
 

@@ -23,7 +23,7 @@ record! {
 /// log2 of the writes of a client that are under way, or whose end it has not heard.
 pub const WRITES_LOG: usize = 6;
 /// log2 of those of all clients.
-const WAITING_LOG: usize = WRITES_LOG + 3;
+const WAITING_LOG: usize = WRITES_LOG + 4;
 
 block! {
     /// Tells `N` clients of the end of their writes, each at its own pace.
@@ -34,7 +34,7 @@ block! {
     /// - **Latency** 2 cycles when nothing is waited for. **Rate** 1 per cycle.
     /// - **Backpressure** none: a client has at most 64 writes that it has not heard of, and there are places for all.
     /// - **Reset** forgets everything.
-    /// - **Limits** `N` at most 8. A ticket is at most 32,767 ahead of `visible`, and not as far behind.
+    /// - **Limits** `N` at most 16. A ticket is at most 32,767 ahead of `visible`, and not as far behind.
     pub struct Settle<const N: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,

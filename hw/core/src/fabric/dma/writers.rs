@@ -76,7 +76,7 @@ block! {
     ///   many of 256 bytes as a host takes at the rate of the wire, twice.
     ///   16 questions are unanswered at most. `answer` is always taken. No combinational path from port to port.
     /// - **Reset** forgets everything; the MMU and the writer have to be reset with it.
-    /// - **Limits** `N` at most 8. `hold` stays until `idle`, and a cycle longer; what a client gives meanwhile may be forgotten, too.
+    /// - **Limits** `N` at most 16. `hold` stays until `idle`, and a cycle longer; what a client gives meanwhile may be forgotten, too.
     pub struct Writers<const D: usize, const N: usize, const LOG: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,

@@ -25,9 +25,9 @@ enum Step {
 block! {
     /// Watches the oldest invocation, and takes the kernel out of what it does.
     ///
-    /// - **Ports** `limit`: cycles that an invocation may be the oldest; 0: any number. `some`: one is open; `is_commanded`, `is_youngest`: the oldest
-    ///   has had its command, and is the only one. `is_open`: the stream of the youngest goes on; `is_dead`: it was aborted. `closes`: the oldest is
-    ///   answered. `kernel_reset`, `dma_reset`: registers, high from the cycle behind the decision. `is_halted`: nothing is fed; `is_empty`: no
+    /// - **Ports** `limit`: cycles that an invocation may be the oldest, or the kernel may take for a packet of its payload; 0: any number. `some`: one is open; `is_commanded`, `is_youngest`: the oldest
+    ///   has had its command, and is the only one. `is_open`: the stream of the youngest goes on; `is_dead`: it was aborted. `moves`: a packet of the payload
+    ///   of the youngest is taken. `closes`: the oldest is answered. `kernel_reset`, `dma_reset`: registers, high from the cycle behind the decision. `is_halted`: nothing is fed; `is_empty`: no
     ///   access is on offer; `dma_idle`: nothing is under way in memory. `ends`, `status`, `silently`: the oldest is ended; `ended`: in
     ///   this cycle; `forgets`: and never had its command; `ends_stream`: and its stream with it. `clears`: nothing is under way any more.
     ///   `expired`: a cycle high when the limit is over. `busy`: the kernel does not run.
@@ -45,6 +45,7 @@ block! {
         pub is_youngest: Signal<In, Bit>,
         pub is_open: Signal<In, Bit>,
         pub is_dead: Signal<In, Bit>,
+        pub moves: Signal<In, Bit>,
         pub closes: Signal<In, Bit>,
         pub kernel_reset: Signal<Out, Bit>,
         pub dma_reset: Signal<Out, Bit>,
@@ -88,7 +89,8 @@ impl Logic for Restart {
         self.was_expired.d.next = false;
 
         self.waited.d.next = self.waited.q.val() + 1;
-        if !self.some.val() | self.closes.val() {
+        // A request may be longer than what comes in that time.
+        if !self.some.val() | self.closes.val() | (self.moves.val() & self.is_youngest.val()) {
             self.waited.d.next = 0.into();
         }
         self.is_late.next =

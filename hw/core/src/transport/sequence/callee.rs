@@ -37,12 +37,15 @@ record! {
 block! {
     /// Finds the kernel of an RPC: where it begins by its op-code, then in what is known of it. Combinational.
     ///
+    /// Where several kernels have an op-code, they take turns, and one without room is passed over: a request is refused for want
+    /// of room when none of them has any.
+    ///
     /// An answer that may be longer than a place of the result area is `TooLong`, whoever is asked for; without an area only an
     /// RPC without an answer is not. Otherwise an op-code that nobody has is `UnknownOperation`.
     ///
     /// - **Ports** `arrival`, `kind`: the request; `standing`: what is known of its queue pair; `room`: a bit for each kernel that
-    ///   takes the beginning of a request; `room_more`: for each that takes a packet of the stream it has. `callee`: who carries it
-    ///   out.
+    ///   takes the beginning of a request; `room_more`: for each that takes a packet of the stream it has; `behind`: a bit for each
+    ///   kernel behind the one that was called last. `callee`: who carries it out.
     /// - **Limits** up to 15 kernels, whose numbers are the places of their op-codes. `callee` means nothing of what breaks the
     ///   rules.
     pub struct Callees {
@@ -51,6 +54,7 @@ block! {
         pub standing: Signal<In, Standing>,
         pub room: Signal<In, Bits<16>>,
         pub room_more: Signal<In, Bits<16>>,
+        pub behind: Signal<In, Bits<16>>,
         pub callee: Signal<Out, Callee>,
         operation: Signal<Local, Bits<16>>,
         response_max: Signal<Local, Bits<18>>,
@@ -59,8 +63,11 @@ block! {
         packets: Signal<Local, Bits<9>>,
         is_too_long: Signal<Local, Bit>,
         is_known: Signal<Local, Bit>,
-        /// A bit for the kernel that has the op-code.
+        /// A bit for each kernel that has the op-code; those of them with room, those whose turn it is, and the first of these.
         fitting: Signal<Local, Bits<16>>,
+        free: Signal<Local, Bits<16>>,
+        in_turn: Signal<Local, Bits<16>>,
+        first: Signal<Local, Bits<16>>,
         number: Signal<Local, Bits<KERNEL_BITS>>,
         /// A bit for each kernel that goes on, and for none, which needs no room.
         goes_on: Signal<Local, Bits<16>>,
@@ -88,13 +95,10 @@ impl Callees {
     /// Kernels with these op-codes.
     ///
     /// # Panics
-    /// If there are more than 15, or two have the same.
+    /// If there are more than 15.
     #[must_use]
     pub fn new(operations: &[u16]) -> Self {
         assert!(operations.len() <= KERNELS, "{} kernels are too many", operations.len());
-        for (at, operation) in operations.iter().enumerate() {
-            assert!(!operations[..at].contains(operation), "two kernels have {operation:#x}");
-        }
         Self {
             operations: constants(|at| u64::from(operations.get(at).copied().unwrap_or_default()).into()),
             present: number((1_u64 << operations.len()) - 1),
@@ -132,10 +136,17 @@ impl Logic for Callees {
             );
         }
         self.is_known.next = self.fitting.val().any();
+        self.free.next = self.fitting.val() & self.room.val();
+        self.in_turn.next = self.free.val();
+        if (self.free.val() & self.behind.val()).any() {
+            self.in_turn.next = self.free.val() & self.behind.val();
+        }
+        // x & -x is the lowest bit of x.
+        self.first.next = self.in_turn.val() & (!self.in_turn.val() + 1);
         self.number.next = 0.into();
         for i in 0..4 {
             self.number.next =
-                self.number.val().replace_bit(i, (self.fitting.val() & self.with_bit[i].val()).any());
+                self.number.val().replace_bit(i, (self.first.val() & self.with_bit[i].val()).any());
         }
 
         self.goes_on.next = self.room_more.val() | self.always.val();
@@ -143,7 +154,7 @@ impl Logic for Callees {
             self.callee.next.kernel = self.number.val();
             self.callee.next.refusal = 0.into();
             self.callee.next.reserved = self.packets.val();
-            self.has_room.next = (self.fitting.val() & self.room.val()).any();
+            self.has_room.next = self.free.val().any();
             if self.is_too_long.val() | !self.is_known.val() {
                 self.callee.next.kernel = self.nobody.val();
                 self.callee.next.refusal = self.unknown.val();

@@ -36,6 +36,8 @@ pub struct View {
     pub room: u16,
     /// For each that takes a packet of the stream it has.
     pub room_more: u16,
+    /// For each behind the one that was called last, of which the responder itself keeps account.
+    pub behind: u16,
 }
 
 /// A packet is taken for a kernel.
@@ -54,6 +56,8 @@ pub struct Reservation {
 pub struct Responder {
     /// By number.
     pub connections: BTreeMap<u64, Connection>,
+    /// The kernel that was called last.
+    pub last: Option<u8>,
 }
 
 /// What comes of an arrival.
@@ -101,7 +105,13 @@ impl Responder {
     /// A request has come, or a recall.
     pub fn arrive(&mut self, arrival: &Arrival, view: &View) -> Outcome {
         let fresh = || Connection::new(Psn::new(short(arrival.receive_psn)));
-        self.connections.entry(number(arrival.qpn)).or_insert_with(fresh).arrive(arrival, view)
+        let connection = self.connections.entry(number(arrival.qpn)).or_insert_with(fresh);
+        let behind = self.last.map_or(0, |last| !0 << last << 1);
+        let outcome = connection.arrive(arrival, &View { behind, ..*view });
+        if let Some(Reservation { kernel, begins: true, .. }) = outcome.reserves {
+            self.last = Some(kernel);
+        }
+        outcome
     }
 }
 

@@ -52,7 +52,7 @@ fn converse(rig: &mut Rig, peer: &mut Peer, rounds: usize, rarely: u64) -> Vec<O
 #[test]
 fn agrees_with_the_model() {
     let mut met = Vec::new();
-    for seed in 0..32 {
+    for seed in 0..44 {
         let mut rig = Rig::new();
         met.extend(converse(&mut rig, &mut Peer::new(seed), 60, 15));
     }
@@ -155,7 +155,11 @@ fn rust_and_verilog_agree() {
         differential!("classify", Classify::default, [arrival]),
         differential!("fitting", Fitting::default, [arrival, kind, standing]),
         differential!("measure", Measure::default, [arrival, standing, stock, answered, finished, part_room]),
-        differential!("callees", || Callees::new(&OPERATIONS), [arrival, kind, standing, room, room_more]),
+        differential!(
+            "callees",
+            || Callees::new(&OPERATIONS),
+            [arrival, kind, standing, room, room_more, behind]
+        ),
         differential!("judge", Judge::default, [arrival, kind, fit, measured, callee, standing]),
         differential!("account", Account::default, [kind, measured, verdict, standing]),
         differential!(

@@ -32,7 +32,7 @@ fn target(arrival: &Arrival) -> RpcTarget {
     RpcTarget::from_address(number(arrival.va))
 }
 
-/// Who has the op-code, if the answer has a place to be kept.
+/// Whose turn it is of those who have the op-code, if the answer has a place to be kept.
 fn kernel(arrival: &Arrival, view: &View) -> Kernel {
     let RpcTarget { response_max, operation, .. } = target(arrival);
     let area = match number(arrival.result_log) {
@@ -42,8 +42,10 @@ fn kernel(arrival: &Arrival, view: &View) -> Kernel {
     if u64::from(response_max) > area {
         return Err(RpcStatus::TooLong);
     }
-    let at = view.operations.iter().position(|known| *known == operation);
-    at.map(|at| u8::try_from(at).expect("few kernels")).ok_or(RpcStatus::UnknownOperation)
+    let known = (0_u8..).zip(view.operations).filter(|(_, known)| **known == operation).map(|(at, _)| at);
+    let known: Vec<u8> = known.collect();
+    let free = |behind: u16| known.iter().copied().find(|at| view.room & behind & 1 << at != 0);
+    free(view.behind).or_else(|| free(!0)).or(known.first().copied()).ok_or(RpcStatus::UnknownOperation)
 }
 
 /// Does the first packet of an RPC keep the rules, but for its place and what it has of its payload?

@@ -610,7 +610,36 @@ fn a_sixteenth_kernel_has_no_number() {
 }
 
 #[test]
-#[should_panic(expected = "two kernels have 0x5")]
-fn two_kernels_with_one_op_code_are_no_choice() {
-    let _ = Callees::new(&[5, 6, 5]);
+fn kernels_with_one_op_code_take_turns_and_one_without_room_is_passed_over() {
+    let full = Slot { waiting: 4, streams: false };
+    let operation = OPERATIONS[6];
+    let to_three = |op, behind, length, payload| {
+        packet(op, behind, RpcTarget { operation, ..target(2, 0) }, length, payload)
+    };
+    let call = |behind| to_three(opcode::RPC_PARAMS, behind, 8, 8);
+    let kernel = |outcome: &Outcome| outcome.reserves.map(|reservation| reservation.kernel);
+    let mut rig = Rig::new();
+    for (behind, expected) in (0..).zip([6, 9, 13, 6]) {
+        assert_eq!(kernel(&rig.judge(&call(behind))), Some(expected));
+    }
+    // A call of another op-code in between: they go on behind it.
+    assert_eq!(kernel(&rig.judge(&params(4, 0))), Some(KERNEL));
+    assert_eq!(kernel(&rig.judge(&call(5))), Some(6));
+    rig.world.slots[9] = full;
+    assert_eq!(kernel(&rig.judge(&call(6))), Some(13));
+    assert_eq!(kernel(&rig.judge(&call(7))), Some(6));
+    assert_eq!(kernel(&rig.judge(&call(8))), Some(13));
+    // A stream stays where it began; others find its kernel taken.
+    (rig.world.slots[6], rig.world.slots[13]) = Default::default();
+    assert_eq!(kernel(&rig.judge(&to_three(opcode::RPC_WRITE_FIRST, 9, 600, 256))), Some(6));
+    let other = Arrival { qpn: 2_u64.into(), ..call(0) };
+    assert_eq!(kernel(&rig.judge(&other)), Some(13));
+    let again = Arrival { qpn: 3_u64.into(), ..call(0) };
+    rig.world.slots[13] = full;
+    let refused = rig.judge(&again);
+    assert_eq!((refused.rnr, refused.reserves), (true, None));
+    rig.world.slots[9] = Slot::default();
+    assert_eq!(kernel(&rig.judge(&again)), Some(9));
+    assert_eq!(kernel(&rig.judge(&to_three(opcode::RPC_WRITE_MIDDLE, 10, 0, 256))), Some(6));
+    assert_eq!(kernel(&rig.judge(&to_three(opcode::RPC_WRITE_LAST, 11, 0, 88))), Some(6));
 }
