@@ -94,7 +94,7 @@ const KEY: &[u8] = b"the key that is sought";
 const TABLE: usize = 1 << 16;
 const LOG_BUCKETS: u32 = 6;
 
-/// A hash table with [`KEY`] among others.
+/// A hash table with one key that is sought, among others.
 pub struct Hash<'a> {
     calls: &'a Calls,
     shape: Shape,

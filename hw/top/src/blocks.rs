@@ -59,6 +59,7 @@ use stroma_kernels::traversal::TraversalKernel;
 
 use crate::Profile;
 use crate::fronts::Fronts;
+use crate::kernels::operations;
 
 type Emit = fn(&str) -> Result<Rtl, EmitError>;
 
@@ -85,14 +86,24 @@ impl NamedBlock {
     }
 }
 
+/// A block as it is, or for the kernels of the card.
+macro_rules! built {
+    ($block:ty) => {
+        <$block>::default
+    };
+    ($block:ty, kernels) => {
+        || <$block>::new(&operations())
+    };
+}
+
 macro_rules! blocks {
-    ($($name:ident: $narrow:ty, $wide:ty, $purpose:literal;)*) => {
+    ($($name:ident: $narrow:ty, $wide:ty, $purpose:literal $(, for $for:tt)?;)*) => {
         /// All of them.
         pub const BLOCKS: &[NamedBlock] = &[$(NamedBlock {
             name: stringify!($name),
             purpose: $purpose,
-            narrow: |name| emit(name, <$narrow>::default),
-            wide: |name| emit(name, <$wide>::default),
+            narrow: |name| emit(name, built!($narrow $(, $for)?)),
+            wide: |name| emit(name, built!($wide $(, $for)?)),
         }),*];
     };
 }
@@ -122,7 +133,7 @@ blocks! {
     template:          Template<64>,                            Template<512>,                             "what all packets of a queue pair share";
     keys:              Keys<8>,                                 Keys<10>,                                  "begins and ends keys of memory windows";
     lookup:            Lookup,                                  Lookup,                                    "whose a packet is";
-    request_sequence:  Sequence<8>,                             Sequence<10>,                              "judges requests of peers";
+    request_sequence:  Sequence<8>,                             Sequence<10>,                              "judges requests of peers", for kernels;
     complete:          Complete<8, 13>,                         Complete<10, 15>,                          "judges answers of peers";
     place:             Place<64, 8>,                            Place<512, 10>,                            "carries out what packets ask for";
     receives:          Receives<8, 6>,                          Receives<10, 8>,                           "what is posted to receive queues";
