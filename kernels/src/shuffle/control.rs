@@ -64,7 +64,7 @@ block! {
         goes_on: Reg<Bit>,
         ahead: Reg<Bit>,
         overflowed: Reg<Bit>,
-        next: Signal<Local, Task>,
+        upcoming: Signal<Local, Task>,
         begins: Signal<Local, Bit>,
         follows: Signal<Local, Bit>,
     }
@@ -82,16 +82,16 @@ impl Logic for Control {
         self.has_overflowed.next = self.overflowed.q.val();
 
         // Of a register: tasks wait unchanged for long before anybody asks.
-        self.next.next = self.tasks.payload.val();
+        self.upcoming.next = self.tasks.payload.val();
         self.goes_on.d.next = self.tasks.valid.val()
-            & self.next.val().has_payload
-            & !self.next.val().is_bad
-            & (self.next.val().qpn == self.held.q.val().qpn)
-            & (self.next.val().key == self.held.q.val().key)
-            & (self.next.val().buffers == self.held.q.val().buffers)
-            & (self.next.val().last == self.held.q.val().last)
-            & (self.next.val().first_bit == self.held.q.val().first_bit)
-            & (self.next.val().wide == self.held.q.val().wide);
+            & self.upcoming.val().has_payload
+            & !self.upcoming.val().is_bad
+            & (self.upcoming.val().qpn == self.held.q.val().qpn)
+            & (self.upcoming.val().key == self.held.q.val().key)
+            & (self.upcoming.val().buffers == self.held.q.val().buffers)
+            & (self.upcoming.val().last == self.held.q.val().last)
+            & (self.upcoming.val().first_bit == self.held.q.val().first_bit)
+            & (self.upcoming.val().wide == self.held.q.val().wide);
         self.begins.next = (self.step.q.val() == Step::Begin) & self.is_resting.val();
         self.follows.next = (self.step.q.val() == Step::Begin) & self.may_follow.val() & self.goes_on.q.val();
         self.tasks.ready.next = self.begins.val() | self.follows.val();
@@ -105,7 +105,7 @@ impl Logic for Control {
         match self.step.q.val() {
             Step::Begin => {
                 if self.tasks.valid.val() & (self.begins.val() | self.follows.val()) {
-                    self.held.d.next = self.next.val();
+                    self.held.d.next = self.upcoming.val();
                     self.step.d.next = Step::Judge;
                     if self.follows.val() {
                         self.ahead.d.next = true;
