@@ -123,7 +123,7 @@ const KERNELS: &[Row] = &[
     ),
     row("a further hop of a walk, above the read of the host", &[&["traversal.hop_overhead"], &[], &[]]),
     row(
-        "messages of 1 MiB, shuffled into 16; 256; 1024 buffers: rate over that of WRITEs",
+        "four messages of 1 MiB in a row, shuffled into 16; 256; 1024 buffers: rate over that of WRITEs",
         &[&["shuffle.ratio.1MiB.p16", "shuffle.ratio.1MiB.p256", "shuffle.ratio.1MiB.p1024"], &[], &[]],
     ),
     row(
