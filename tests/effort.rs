@@ -2,6 +2,8 @@
 
 use std::env;
 
+use stroma_top::Profile;
+
 /// Set to `full` for all of it.
 const VARIABLE: &str = "STROMA_EFFORT";
 
@@ -21,6 +23,16 @@ pub fn share(count: usize) -> usize {
 #[must_use]
 pub fn seeds(all: &[u64]) -> &[u64] {
     if is_full() { all } else { &all[..1] }
+}
+
+/// Of these moments, those that have their turn now: at 10g the first, third and so on, at 100g the others; or all at both.
+///
+/// # Panics
+/// As [`share`].
+#[must_use]
+pub fn moments(profile: Profile, all: &[u64]) -> Vec<u64> {
+    let skipped = usize::from(profile == Profile::HundredGig);
+    if is_full() { all.to_vec() } else { all.iter().copied().skip(skipped).step_by(2).collect() }
 }
 
 fn is_full() -> bool {

@@ -1,5 +1,6 @@
 //! How everything that is outstanding comes back: each request and each receive once, in order, with the right status.
 
+use stroma_tests::effort::moments;
 use stroma_tests::pair::{End, Pair, pattern};
 use stroma_top::Profile;
 use stroma_verbs::{
@@ -74,7 +75,7 @@ fn in_order(
 fn requests_and_receives_come_back_when_a_queue_pair_is_taken_to_error() {
     for profile in Profile::ALL {
         let mut good = Vec::new();
-        for wait in [0, 300, 900, 2000, 5000] {
+        for wait in moments(profile, &[0, 300, 900, 2000, 5000]) {
             let pair = Pair::new(profile);
             let [near, far] = &pair.ends;
             let [sender, receiver] = pair.connect_with(256, |_, connection| {
@@ -94,7 +95,7 @@ fn requests_and_receives_come_back_when_a_queue_pair_is_taken_to_error() {
             in_order(&taken, 1000..1041, None, &what);
             assert!(requests.is_empty());
         }
-        assert!(good[0] < good[4] && good.is_sorted(), "{profile:?}: {good:?}");
+        assert!(good.first() < good.last() && good.is_sorted(), "{profile:?}: {good:?}");
     }
 }
 
@@ -102,7 +103,7 @@ fn requests_and_receives_come_back_when_a_queue_pair_is_taken_to_error() {
 fn requests_come_back_when_one_of_them_fails_or_the_peer_is_gone() {
     for profile in Profile::ALL {
         for is_gone in [false, true] {
-            for wait in [200, 1200, 2500] {
+            for wait in moments(profile, &[200, 1200, 2500]) {
                 let pair = Pair::new(profile);
                 let [near, far] = &pair.ends;
                 let [sender, receiver] = pair.connect_with(256, |_, connection| {
@@ -136,7 +137,7 @@ fn requests_come_back_when_one_of_them_fails_or_the_peer_is_gone() {
 #[test]
 fn a_queue_pair_destroyed_while_traffic_runs_both_ways_touches_nothing_any_more() {
     for profile in Profile::ALL {
-        for wait in [300, 800, 1700, 3500] {
+        for wait in moments(profile, &[300, 800, 1700, 3500]) {
             let pair = Pair::new(profile);
             let [near, far] = &pair.ends;
             let [sender, receiver] = pair.connect_with(256, |_, connection| {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use stroma_tests::effort::moments;
 use stroma_tests::pair::{Pair, pattern};
 use stroma_top::Profile;
 use stroma_verbs::{Access, QueuePair, QueuePairState, Status};
@@ -24,7 +25,7 @@ fn busy(pair: &Pair, sender: &QueuePair, key: u32, address: u64) {
 #[test]
 fn a_region_that_is_deregistered_under_a_peers_requests_is_not_touched_any_more() {
     for profile in Profile::ALL {
-        for wait in [500, 900, 1300, 2100, 3400] {
+        for wait in moments(profile, &[500, 900, 1300, 2100, 3400]) {
             let pair = Pair::new(profile);
             let [near, far] = &pair.ends;
             let [sender, _receiver] = pair.connect();
@@ -149,7 +150,7 @@ fn a_queue_pair_taken_to_reset_under_traffic_begins_anew() {
 #[test]
 fn a_card_with_traffic_both_ways_can_be_restarted() {
     for profile in Profile::ALL {
-        for wait in [600, 1100, 1900, 3100] {
+        for wait in moments(profile, &[600, 1100, 1900, 3100]) {
             let pair = Pair::new(profile);
             let [near, far] = &pair.ends;
             let [sender, receiver] = pair.connect_with(256, |_, connection| {

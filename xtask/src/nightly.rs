@@ -40,7 +40,19 @@ pub(crate) fn run() -> Result<()> {
 /// Stories of which `test` tells a quarter, in full.
 fn full() -> Result<()> {
     let mut command = Command::new("cargo");
-    command.args(["test", "-p", "stroma-tests", "--test", "hostile", "--test", "crowd"]);
+    command.args([
+        "test",
+        "-p",
+        "stroma-tests",
+        "--test",
+        "hostile",
+        "--test",
+        "crowd",
+        "--test",
+        "flush",
+        "--test",
+        "parting",
+    ]);
     command.env("STROMA_EFFORT", "full").current_dir(workspace::root());
     process::aloud(command)
 }
