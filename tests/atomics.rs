@@ -3,6 +3,7 @@
 use stroma_abi::regs::map::counters;
 use stroma_sim::link::{Chance, Faults};
 use stroma_tests::pair::{End, Pair};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{QueuePair, Status, WorkOp};
 
@@ -17,7 +18,7 @@ fn word(end: &End, offset: usize) -> u64 {
 
 #[test]
 fn a_word_is_swapped_when_it_is_what_was_expected_and_else_not() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect();
@@ -88,21 +89,21 @@ fn contend(profile: Profile, percent: u32) {
 
 #[test]
 fn four_queue_pairs_add_to_one_word() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         contend(profile, 0);
     }
 }
 
 #[test]
 fn lost_and_doubled_atomics_are_applied_once() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         contend(profile, 3);
     }
 }
 
 #[test]
 fn what_follows_an_atomic_takes_effect_after_it() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect();
@@ -130,7 +131,7 @@ fn what_follows_an_atomic_takes_effect_after_it() {
 
 #[test]
 fn an_atomic_sees_what_was_written_before_it() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect();
@@ -148,7 +149,7 @@ fn an_atomic_sees_what_was_written_before_it() {
 
 #[test]
 fn a_word_that_is_not_aligned_is_refused() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect();

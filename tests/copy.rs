@@ -2,6 +2,7 @@
 
 use stroma_abi::desc::{Body, Sge, Status, WorkOp, WqeHead, sge::SGE_MAX};
 use stroma_tests::rig::{Buffer, Completions, Queue, Rig, head, pieces, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
 
@@ -111,7 +112,7 @@ fn alignments(profile: Profile) {
 
 #[test]
 fn every_alignment_of_source_and_target() {
-    Profile::ALL.into_iter().for_each(alignments);
+    widths!().into_iter().for_each(alignments);
 }
 
 fn lengths(profile: Profile) {
@@ -143,7 +144,7 @@ fn lengths(profile: Profile) {
 
 #[test]
 fn every_length_from_nothing_to_a_megabyte() {
-    Profile::ALL.into_iter().for_each(lengths);
+    widths!().into_iter().for_each(lengths);
 }
 
 fn lists(profile: Profile) {
@@ -165,7 +166,7 @@ fn lists(profile: Profile) {
 
 #[test]
 fn lists_are_gathered_and_scattered() {
-    Profile::ALL.into_iter().for_each(lists);
+    widths!().into_iter().for_each(lists);
 }
 
 fn inline(profile: Profile) {
@@ -182,5 +183,5 @@ fn inline(profile: Profile) {
 
 #[test]
 fn inline_data_of_every_length() {
-    Profile::ALL.into_iter().for_each(inline);
+    widths!().into_iter().for_each(inline);
 }

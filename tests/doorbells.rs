@@ -8,6 +8,7 @@ use stroma_abi::regs::map::{counters, doorbells};
 use stroma_device::{BarId, compose};
 use stroma_sim::host::attach::Event;
 use stroma_tests::rig::{Queue, Rig, head, pieces, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 
 fn nops(queue: &mut Queue, count: u16) -> Vec<u16> {
@@ -46,7 +47,7 @@ fn one_for_many(profile: Profile) {
 
 #[test]
 fn one_doorbell_announces_many_requests() {
-    Profile::ALL.into_iter().for_each(one_for_many);
+    widths!().into_iter().for_each(one_for_many);
 }
 
 fn laps(profile: Profile) {
@@ -79,7 +80,7 @@ fn laps(profile: Profile) {
 
 #[test]
 fn indices_wrap_and_the_ring_goes_on() {
-    Profile::ALL.into_iter().for_each(laps);
+    widths!().into_iter().for_each(laps);
 }
 
 fn brim(profile: Profile) {
@@ -97,7 +98,7 @@ fn brim(profile: Profile) {
 
 #[test]
 fn the_smallest_ring_may_be_full_to_the_brim() {
-    Profile::ALL.into_iter().for_each(brim);
+    widths!().into_iter().for_each(brim);
 }
 
 fn paced(profile: Profile) {
@@ -133,7 +134,7 @@ fn paced(profile: Profile) {
 
 #[test]
 fn a_paced_queue_pair_keeps_its_pace() {
-    Profile::ALL.into_iter().for_each(paced);
+    widths!().into_iter().for_each(paced);
 }
 
 fn foreign_and_dead(profile: Profile) {
@@ -193,7 +194,7 @@ fn foreign_and_dead(profile: Profile) {
 
 #[test]
 fn a_store_that_names_what_it_should_not_changes_a_counter_alone() {
-    Profile::ALL.into_iter().for_each(foreign_and_dead);
+    widths!().into_iter().for_each(foreign_and_dead);
 }
 
 fn states(profile: Profile) {
@@ -235,7 +236,7 @@ fn states(profile: Profile) {
 
 #[test]
 fn what_a_doorbell_starts_depends_on_the_state() {
-    Profile::ALL.into_iter().for_each(states);
+    widths!().into_iter().for_each(states);
 }
 
 fn malformed(profile: Profile) {
@@ -298,5 +299,5 @@ fn malformed(profile: Profile) {
 
 #[test]
 fn what_is_no_request_fails_and_flushes_what_stands_behind() {
-    Profile::ALL.into_iter().for_each(malformed);
+    widths!().into_iter().for_each(malformed);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use stroma_abi::regs::map::counters;
 use stroma_sim::link::{Chance, Faults};
 use stroma_tests::pair::{End, Pair, pattern};
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{AsyncEvent, Attributes, QueuePair, QueuePairKind, QueuePairState, Status};
 
 /// Bytes of a message that takes many visits, and is under way for long.
@@ -44,7 +44,7 @@ fn is_draining(queue_pair: &QueuePair) -> bool {
 
 #[test]
 fn what_has_begun_is_finished_and_told_and_the_rest_waits_until_it_may_go_on() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect();
@@ -78,7 +78,7 @@ fn what_has_begun_is_finished_and_told_and_the_rest_waits_until_it_may_go_on() {
 
 #[test]
 fn what_is_lost_on_the_way_is_sent_again_while_it_drains() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect_with(256, |_, connection| {
@@ -108,7 +108,7 @@ fn what_is_lost_on_the_way_is_sent_again_while_it_drains() {
 
 #[test]
 fn a_peer_that_is_not_ready_is_waited_for_while_it_drains() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect_with(256, |_, connection| connection.min_rnr = 1);
@@ -136,7 +136,7 @@ fn a_peer_that_is_not_ready_is_waited_for_while_it_drains() {
 
 #[test]
 fn a_queue_pair_that_fails_while_it_drains_flushes_what_waits_and_is_not_drained() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         for fails in [true, false] {
             let pair = Pair::new(profile);
             let [near, far] = &pair.ends;
@@ -168,7 +168,7 @@ fn a_queue_pair_that_fails_while_it_drains_flushes_what_waits_and_is_not_drained
 
 #[test]
 fn a_queue_pair_that_resets_while_it_drains_begins_anew_and_tells_nothing() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect();
@@ -198,7 +198,7 @@ fn a_queue_pair_that_resets_while_it_drains_begins_anew_and_tells_nothing() {
 
 #[test]
 fn attributes_changed_in_the_drained_state_take_effect() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         // Waits of seconds.
@@ -226,7 +226,7 @@ fn attributes_changed_in_the_drained_state_take_effect() {
 
 #[test]
 fn an_idle_queue_pair_is_drained_at_once_and_tells_only_who_asked() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, _] = &pair.ends;
         let [sender, _receiver] = pair.connect();
@@ -256,7 +256,7 @@ fn an_idle_queue_pair_is_drained_at_once_and_tells_only_who_asked() {
 
 #[test]
 fn a_rest_ends_with_the_life_of_its_queue_pair() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         // The longest rest there is but one: 491 ms.

@@ -25,6 +25,24 @@ pub fn seeds(all: &[u64]) -> &[u64] {
     if is_full() { all } else { &all[..1] }
 }
 
+/// The widths at which the function that asks tells its story now: one, of many stories half at each; or both.
+#[macro_export]
+macro_rules! widths {
+    () => {
+        $crate::effort::widths(std::any::type_name_of_val(&|| ()))
+    };
+}
+
+/// The widths of a story of this name; [`widths!`](crate::widths!) knows the name of the function that asks.
+///
+/// # Panics
+/// As [`share`].
+#[must_use]
+pub fn widths(story: &str) -> Vec<Profile> {
+    let chosen = story.bytes().map(usize::from).sum::<usize>() % Profile::ALL.len();
+    if is_full() { Profile::ALL.to_vec() } else { vec![Profile::ALL[chosen]] }
+}
+
 /// Of these moments, those that have their turn now: at 10g the first, third and so on, at 100g the others; or all at both.
 ///
 /// # Panics
@@ -40,5 +58,17 @@ fn is_full() -> bool {
         Err(_) | Ok("quarter") => false,
         Ok("full") => true,
         Ok(other) => panic!("{VARIABLE} is `{other}`: it may be `full` or `quarter`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stories_are_spread_over_the_widths() {
+        let (one, other) = (widths("a"), widths("b"));
+        assert!(is_full() || (one.len(), other.len()) == (1, 1) && one != other, "{one:?}, {other:?}");
+        assert_eq!(crate::widths!(), widths(std::any::type_name_of_val(&|| ())));
     }
 }

@@ -3,6 +3,7 @@
 use stroma_abi::desc::{Body, Cqe, Event, ObjectKind, QueuePairState, Sge, Status, Verb, WorkOp, WqeHead};
 use stroma_sim::{World, host::timing::Timing};
 use stroma_tests::rig::{Completions, Queue, Rig, head, pieces, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verilate::Options;
 
@@ -85,7 +86,7 @@ fn destroyed(profile: Profile) {
 
 #[test]
 fn nothing_of_a_destroyed_queue_pair_appears_and_its_number_serves_at_once() {
-    Profile::ALL.into_iter().for_each(destroyed);
+    widths!().into_iter().for_each(destroyed);
 }
 
 fn drained(profile: Profile) {
@@ -122,5 +123,5 @@ fn drained(profile: Profile) {
 
 #[test]
 fn requests_that_wait_in_a_drained_queue_pair_are_flushed_when_it_fails() {
-    Profile::ALL.into_iter().for_each(drained);
+    widths!().into_iter().for_each(drained);
 }

@@ -4,6 +4,7 @@ use stroma_abi::desc::{Body, QueuePairState, Status, WorkOp, wqe::UNIT};
 use stroma_abi::regs::map::{BAR0, DOORBELL_PAGE, events, identity, mailbox, moderation};
 use stroma_device::BarId;
 use stroma_tests::rig::{Completions, Queue, Rig, head, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
 
@@ -59,7 +60,7 @@ fn rings(profile: Profile) {
 
 #[test]
 fn random_requests_end_and_harm_nobody() {
-    Profile::ALL.into_iter().for_each(rings);
+    widths!().into_iter().for_each(rings);
 }
 
 fn stores(profile: Profile) {
@@ -103,5 +104,5 @@ fn stores(profile: Profile) {
 
 #[test]
 fn random_stores_to_foreign_pages_and_registers_harm_nobody() {
-    Profile::ALL.into_iter().for_each(stores);
+    widths!().into_iter().for_each(stores);
 }

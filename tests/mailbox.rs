@@ -12,6 +12,7 @@ use stroma_abi::desc::{
 };
 use stroma_abi::{Field, Psn, Qpn};
 use stroma_tests::rig::{RING_LOG, Rig};
+use stroma_tests::widths;
 use stroma_top::Profile;
 
 /// A command, and what the card says to it: the status, and the field it names.
@@ -74,7 +75,7 @@ fn unknown_kinds_and_verbs(profile: Profile) {
 
 #[test]
 fn a_command_for_nothing_known_is_refused() {
-    Profile::ALL.into_iter().for_each(unknown_kinds_and_verbs);
+    widths!().into_iter().for_each(unknown_kinds_and_verbs);
 }
 
 fn shared_queues(profile: Profile) {
@@ -107,7 +108,7 @@ fn shared_queues(profile: Profile) {
 
 #[test]
 fn a_shared_receive_queue_is_made_limited_shown_and_ended() {
-    Profile::ALL.into_iter().for_each(shared_queues);
+    widths!().into_iter().for_each(shared_queues);
 }
 
 fn completion_queues(profile: Profile) {
@@ -156,7 +157,7 @@ fn completion_queues(profile: Profile) {
 
 #[test]
 fn a_completion_queue_is_made_as_told_or_not_at_all() {
-    Profile::ALL.into_iter().for_each(completion_queues);
+    widths!().into_iter().for_each(completion_queues);
 }
 
 fn regions(profile: Profile) {
@@ -195,7 +196,7 @@ fn regions(profile: Profile) {
 
 #[test]
 fn a_region_is_made_as_told_or_not_at_all() {
-    Profile::ALL.into_iter().for_each(regions);
+    widths!().into_iter().for_each(regions);
 }
 
 fn queue_pairs(profile: Profile) {
@@ -241,7 +242,7 @@ fn queue_pairs(profile: Profile) {
 
 #[test]
 fn a_queue_pair_is_made_as_told_or_not_at_all() {
-    Profile::ALL.into_iter().for_each(queue_pairs);
+    widths!().into_iter().for_each(queue_pairs);
 }
 
 /// A body with a value for every attribute.
@@ -363,7 +364,7 @@ fn transitions(profile: Profile) {
 
 #[test]
 fn a_queue_pair_changes_by_the_table_of_states_alone() {
-    Profile::ALL.into_iter().for_each(transitions);
+    widths!().into_iter().for_each(transitions);
 }
 
 fn attribute_values(profile: Profile) {
@@ -415,7 +416,7 @@ fn attribute_values(profile: Profile) {
 
 #[test]
 fn attributes_are_kept_and_illegal_ones_refused() {
-    Profile::ALL.into_iter().for_each(attribute_values);
+    widths!().into_iter().for_each(attribute_values);
 }
 
 fn a_busy_mailbox(profile: Profile) {
@@ -436,5 +437,5 @@ fn a_busy_mailbox(profile: Profile) {
 
 #[test]
 fn a_reply_holds_the_object_and_nothing_else() {
-    Profile::ALL.into_iter().for_each(a_busy_mailbox);
+    widths!().into_iter().for_each(a_busy_mailbox);
 }

@@ -5,6 +5,7 @@ use stroma_abi::desc::{
 };
 use stroma_sim::host::attach::Event;
 use stroma_tests::rig::{Buffer, Completions, Rig, head, pieces, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 
 const BASE: u64 = 0x5555_0000_0abc;
@@ -127,7 +128,7 @@ fn violations(profile: Profile) {
 
 #[test]
 fn a_violation_gets_its_status_and_moves_nothing() {
-    Profile::ALL.into_iter().for_each(violations);
+    widths!().into_iter().for_each(violations);
 }
 
 fn lengths_that_disagree(profile: Profile) {
@@ -150,5 +151,5 @@ fn lengths_that_disagree(profile: Profile) {
 
 #[test]
 fn a_list_that_is_not_as_long_as_its_request_is_refused() {
-    Profile::ALL.into_iter().for_each(lengths_that_disagree);
+    widths!().into_iter().for_each(lengths_that_disagree);
 }

@@ -4,6 +4,7 @@ use stroma_abi::desc::{Body, Status, WorkOp, WqeHead};
 use stroma_abi::regs::map::counters;
 use stroma_sim::host::attach::Event;
 use stroma_tests::rig::{Buffer, Completions, Queue, Rig, head, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 
 const BASE: u64 = 0x7f00_0000_1000;
@@ -66,7 +67,7 @@ fn all_sizes(profile: Profile) {
 
 #[test]
 fn a_pushed_request_of_any_size_starts_without_a_read() {
-    Profile::ALL.into_iter().for_each(all_sizes);
+    widths!().into_iter().for_each(all_sizes);
 }
 
 fn torn(profile: Profile) {
@@ -94,7 +95,7 @@ fn torn(profile: Profile) {
 
 #[test]
 fn torn_stores_never_start_a_request() {
-    Profile::ALL.into_iter().for_each(torn);
+    widths!().into_iter().for_each(torn);
 }
 
 fn late_and_foreign(profile: Profile) {
@@ -137,7 +138,7 @@ fn late_and_foreign(profile: Profile) {
 
 #[test]
 fn a_late_or_foreign_push_starts_nothing_by_itself() {
-    Profile::ALL.into_iter().for_each(late_and_foreign);
+    widths!().into_iter().for_each(late_and_foreign);
 }
 
 fn in_a_row(profile: Profile) {
@@ -168,5 +169,5 @@ fn in_a_row(profile: Profile) {
 
 #[test]
 fn pushes_and_doorbells_mix() {
-    Profile::ALL.into_iter().for_each(in_a_row);
+    widths!().into_iter().for_each(in_a_row);
 }

@@ -7,6 +7,7 @@ use stroma_abi::desc::{Body, CompletionQueue, Event, ObjectKind, QueuePairState,
 use stroma_abi::regs::map::{counters, events, moderation};
 use stroma_device::{Wake, compose};
 use stroma_tests::rig::{Queue, Rig, head, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 
 const EVENT_LOG: u8 = 4;
@@ -51,7 +52,7 @@ fn full_cq(profile: Profile) {
 
 #[test]
 fn a_full_cq_loses_completions_says_so_and_lives_on() {
-    Profile::ALL.into_iter().for_each(full_cq);
+    widths!().into_iter().for_each(full_cq);
 }
 
 fn full_eq(profile: Profile) {
@@ -84,7 +85,7 @@ fn full_eq(profile: Profile) {
 
 #[test]
 fn a_full_event_queue_loses_events_says_so_and_lives_on() {
-    Profile::ALL.into_iter().for_each(full_eq);
+    widths!().into_iter().for_each(full_eq);
 }
 
 fn arming(profile: Profile) {
@@ -136,7 +137,7 @@ fn arming(profile: Profile) {
 
 #[test]
 fn an_armed_cq_tells_once_and_none_is_forgotten() {
-    Profile::ALL.into_iter().for_each(arming);
+    widths!().into_iter().for_each(arming);
 }
 
 fn moderated(profile: Profile) {
@@ -184,7 +185,7 @@ fn moderated(profile: Profile) {
 
 #[test]
 fn interrupts_wait_for_company_or_for_their_time() {
-    Profile::ALL.into_iter().for_each(moderated);
+    widths!().into_iter().for_each(moderated);
 }
 
 /// Changes a CQ's moderation.
@@ -255,7 +256,7 @@ fn counted(profile: Profile) {
 
 #[test]
 fn a_moderated_cq_tells_of_the_last_of_its_count() {
-    Profile::ALL.into_iter().for_each(counted);
+    widths!().into_iter().for_each(counted);
 }
 
 fn timed(profile: Profile) {
@@ -327,5 +328,5 @@ fn timed(profile: Profile) {
 
 #[test]
 fn a_moderated_cq_tells_when_its_time_is_over_and_not_before() {
-    Profile::ALL.into_iter().for_each(timed);
+    widths!().into_iter().for_each(timed);
 }

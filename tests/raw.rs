@@ -7,6 +7,7 @@ use stroma_sim::peer::Raw;
 use stroma_sim::{Shared, World};
 use stroma_tests::pair::{End, Pair, pattern};
 use stroma_tests::recorded_roce;
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{QueuePairState, RawQueue, Status, WorkOp};
 use stroma_verilate::Options;
@@ -145,7 +146,7 @@ fn unwelcome() -> (Vec<Vec<u8>>, u64) {
 
 #[test]
 fn what_is_not_roce_arrives_byte_for_byte_among_roce_that_loses_nothing() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let street = Street::new(profile);
         let [near, far] = &street.pair.ends;
         let [sender, _receiver] = street.pair.connect();
@@ -190,7 +191,7 @@ fn what_is_not_roce_arrives_byte_for_byte_among_roce_that_loses_nothing() {
 
 #[test]
 fn frames_of_the_host_reach_the_wire_byte_for_byte_and_complete_in_order() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let street = Street::new(profile);
         let near = &street.pair.ends[0];
         let queue = open(near, 0);
@@ -243,7 +244,7 @@ fn frames_of_the_host_reach_the_wire_byte_for_byte_and_complete_in_order() {
 
 #[test]
 fn without_a_receive_frames_are_lost_and_counted_and_the_next_receive_gets_the_next_frame() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let street = Street::new(profile);
         let far = &street.pair.ends[1];
         let queue = open(far, 0);
@@ -271,7 +272,7 @@ fn without_a_receive_frames_are_lost_and_counted_and_the_next_receive_gets_the_n
 
 #[test]
 fn a_receive_that_is_too_short_ends_the_queue_pair_and_the_stranger_hears_nothing() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let street = Street::new(profile);
         let far = &street.pair.ends[1];
         let queue = open(far, 0);
@@ -337,7 +338,7 @@ fn under_storm(profile: Profile, storm: bool, receives: usize) -> (u64, u64) {
 
 #[test]
 fn a_storm_of_raw_frames_neither_slows_roce_nor_loses_any() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let (calm, _) = under_storm(profile, false, 0);
         for receives in [0, 100] {
             let (stormy, lost) = under_storm(profile, true, receives);

@@ -7,6 +7,7 @@ use stroma_abi::regs::map::counters;
 use stroma_abi::wire::opcode;
 use stroma_sim::link::{Faults, Verdict};
 use stroma_tests::pair::{MEMORY, Pair, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{WorkCompletion, WorkOp};
 
@@ -50,7 +51,7 @@ fn every_size_and_alignment_comes_100g() {
 
 #[test]
 fn a_read_sees_what_the_write_before_it_placed() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _responder] = pair.connect();
@@ -69,7 +70,7 @@ fn a_read_sees_what_the_write_before_it_placed() {
 
 #[test]
 fn more_reads_than_may_be_in_flight_wait_their_turn() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _responder] = pair.connect_with(256, |_, connection| connection.reads_out = 2);

@@ -2,6 +2,7 @@
 
 use stroma_abi::regs::map::counters;
 use stroma_tests::pair::{End, Pair, RECEIVES, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{AsyncEvent, Attributes, Error, QueuePair, QueuePairKind, QueuePairState, Status};
 
@@ -24,7 +25,7 @@ fn begins(pair: &Pair) {
 
 #[test]
 fn a_sender_waits_until_its_peer_is_ready() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         // 10 us is the shortest wait there is.
@@ -50,7 +51,7 @@ fn a_sender_waits_until_its_peer_is_ready() {
 
 #[test]
 fn a_sender_gives_up_after_as_many_refusals_as_agreed() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect_with(256, |_, connection| {
@@ -69,7 +70,7 @@ fn a_sender_gives_up_after_as_many_refusals_as_agreed() {
 
 #[test]
 fn what_is_posted_to_a_queue_pair_in_error_is_flushed_once_and_in_order() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect_with(256, |_, connection| connection.path_mtu = 1);
@@ -101,7 +102,7 @@ fn what_is_posted_to_a_queue_pair_in_error_is_flushed_once_and_in_order() {
 
 #[test]
 fn a_queue_pair_begins_anew_with_an_empty_receive_queue() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect();
@@ -165,7 +166,7 @@ fn shared(
 
 #[test]
 fn queue_pairs_share_receives_and_hear_when_few_are_left() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let (queue, pairs) = shared(&pair, 3);
@@ -207,7 +208,7 @@ fn queue_pairs_share_receives_and_hear_when_few_are_left() {
 
 #[test]
 fn a_queue_pair_in_error_gives_back_what_it_took_and_says_when_that_was_all() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let (queue, pairs) = shared(&pair, 2);

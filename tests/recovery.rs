@@ -4,6 +4,7 @@ use stroma_abi::Psn;
 use stroma_abi::regs::map::counters;
 use stroma_sim::link::{Chance, Faults, Verdict, nth};
 use stroma_tests::pair::{MEMORY, Pair, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{QueuePairState, Status};
 
@@ -13,7 +14,7 @@ fn deaf() -> Faults {
 
 #[test]
 fn a_peer_that_never_answers_is_given_up_after_all_retries_and_the_rest_is_flushed() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect_with(256, |_, connection| {
@@ -51,7 +52,7 @@ fn a_peer_that_never_answers_is_given_up_after_all_retries_and_the_rest_is_flush
 
 #[test]
 fn a_peer_that_answers_late_is_waited_for() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect_with(256, |_, connection| {
@@ -79,7 +80,7 @@ fn a_peer_that_answers_late_is_waited_for() {
 
 #[test]
 fn sequence_numbers_come_round() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect_with(256, |_, connection| {

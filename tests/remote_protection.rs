@@ -2,6 +2,7 @@
 
 use stroma_abi::regs::map::counters;
 use stroma_tests::pair::{End, Pair, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{Access, AsyncEvent, QueuePairState, Status};
 
@@ -144,7 +145,7 @@ fn a_peer_may_do_what_key_bounds_domain_and_rights_allow_and_no_more_100g() {
 
 #[test]
 fn a_long_write_whose_end_is_out_of_bounds_moves_nothing_of_its_beginning() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect();
@@ -165,7 +166,7 @@ fn a_long_write_whose_end_is_out_of_bounds_moves_nothing_of_its_beginning() {
 /// As a switch delivers it that does not know yet where the other station is.
 #[test]
 fn a_frame_for_another_station_is_counted_and_nothing_else_and_one_for_all_is_taken() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         near.put(0, &pattern(1, LEN));
@@ -192,7 +193,7 @@ fn a_frame_for_another_station_is_counted_and_nothing_else_and_one_for_all_is_ta
 
 #[test]
 fn local_keys_are_checked_before_anything_is_sent() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let frames = pair.shared.world().line(0).counters().pushed;

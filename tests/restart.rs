@@ -6,6 +6,7 @@ use stroma_abi::desc::{Body, CommandStatus, ObjectKind, Sge, Status, Verb, WorkO
 use stroma_abi::regs::map::{doorbells, identity};
 use stroma_device::compose;
 use stroma_tests::rig::{Rig, head, pieces, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 
 fn restart(profile: Profile) {
@@ -49,7 +50,7 @@ fn restart(profile: Profile) {
 
 #[test]
 fn a_restart_under_traffic_forgets_everything_and_finishes_what_the_host_saw() {
-    Profile::ALL.into_iter().for_each(restart);
+    widths!().into_iter().for_each(restart);
 }
 
 fn flooded(profile: Profile) {
@@ -69,5 +70,5 @@ fn flooded(profile: Profile) {
 
 #[test]
 fn stores_to_a_page_do_not_hold_a_restart_up() {
-    Profile::ALL.into_iter().for_each(flooded);
+    widths!().into_iter().for_each(flooded);
 }

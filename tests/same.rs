@@ -6,6 +6,7 @@ use stroma_sim::link::LinkConfig;
 use stroma_sim::{Shared, World};
 use stroma_tests::faulty::faults;
 use stroma_tests::pair::{End, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{Connection, QueuePair};
 use stroma_verilate::Options;
@@ -73,7 +74,7 @@ fn run(profile: Profile, skips: bool, threads: bool) -> Seen {
 
 #[test]
 fn ticking_jumping_and_threads_give_the_same_cycles() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let jumped = run(profile, true, false);
         assert!(jumped.frames.iter().all(|frames| *frames > 10));
         for (skips, threads) in [(false, false), (true, true), (false, true)] {

@@ -2,6 +2,7 @@
 
 use stroma_abi::regs::map::counters;
 use stroma_tests::pair::{Pair, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{Status, WorkOp};
 
@@ -45,7 +46,7 @@ fn every_size_and_alignment_arrives_100g() {
 
 #[test]
 fn a_message_fills_the_pieces_of_its_receive_one_behind_the_other() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect_with(256, |_, connection| connection.path_mtu = 1);
@@ -72,7 +73,7 @@ fn a_message_fills_the_pieces_of_its_receive_one_behind_the_other() {
 
 #[test]
 fn immediate_data_comes_with_a_send_and_with_a_write() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect();
@@ -104,7 +105,7 @@ fn immediate_data_comes_with_a_send_and_with_a_write() {
 
 #[test]
 fn sends_writes_and_reads_keep_their_order() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect();
@@ -132,7 +133,7 @@ fn sends_writes_and_reads_keep_their_order() {
 
 #[test]
 fn a_message_too_long_for_its_receive_ends_both_ends() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, receiver] = pair.connect_with(256, |_, connection| connection.path_mtu = 1);

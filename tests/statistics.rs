@@ -6,7 +6,7 @@ use stroma_abi::Psn;
 use stroma_abi::wire::Bth;
 use stroma_sim::link::{Faults, Verdict};
 use stroma_tests::pair::{Pair, pattern};
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{QueuePair, QueuePairState, Statistics};
 
 /// First PSN of the near end's requests, and of the far end's.
@@ -41,7 +41,7 @@ fn responder(psns: u32, msn: u32, sent_pkts: u32) -> Statistics {
 
 #[test]
 fn every_request_is_counted_by_both_ends_and_psns_are_those_of_the_wire() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let ends = connect(&pair, 14);
@@ -93,7 +93,7 @@ fn every_request_is_counted_by_both_ends_and_psns_are_those_of_the_wire() {
 
 #[test]
 fn a_lost_packet_is_a_gap_a_nak_and_three_packets_again() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let ends = connect(&pair, 14);
@@ -112,7 +112,7 @@ fn a_lost_packet_is_a_gap_a_nak_and_three_packets_again() {
 
 #[test]
 fn a_lost_acknowledgement_is_a_timeout_and_a_request_twice() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let ends = connect(&pair, 2);
@@ -130,7 +130,7 @@ fn a_lost_acknowledgement_is_a_timeout_and_a_request_twice() {
 
 #[test]
 fn a_lost_answer_is_noticed_by_the_one_behind_it() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let ends = connect(&pair, 14);
@@ -149,7 +149,7 @@ fn a_lost_answer_is_noticed_by_the_one_behind_it() {
 
 #[test]
 fn a_sender_whose_peer_is_not_ready_rests_and_is_shown_so() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let ends = connect(&pair, 14);
@@ -178,7 +178,7 @@ fn a_sender_whose_peer_is_not_ready_rests_and_is_shown_so() {
 
 #[test]
 fn a_dump_shows_all_that_is_on_the_card_and_a_reset_begins_at_zero() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let ends = connect(&pair, 14);

@@ -5,6 +5,7 @@ use stroma_abi::desc::{
 };
 use stroma_abi::regs::map::counters;
 use stroma_tests::rig::{Buffer, Rig, head, pieces, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
 
@@ -114,7 +115,7 @@ fn page_sizes(profile: Profile) {
 
 #[test]
 fn a_copy_crosses_from_page_to_page_of_every_size() {
-    Profile::ALL.into_iter().for_each(page_sizes);
+    widths!().into_iter().for_each(page_sizes);
 }
 
 fn invalidation(profile: Profile) {
@@ -175,7 +176,7 @@ fn invalidation(profile: Profile) {
 
 #[test]
 fn a_region_that_ends_under_traffic_is_not_touched_afterwards() {
-    Profile::ALL.into_iter().for_each(invalidation);
+    widths!().into_iter().for_each(invalidation);
 }
 
 fn a_list_that_faults(profile: Profile) {
@@ -205,5 +206,5 @@ fn a_list_that_faults(profile: Profile) {
 
 #[test]
 fn a_page_list_that_faults_fails_its_request_alone() {
-    Profile::ALL.into_iter().for_each(a_list_that_faults);
+    widths!().into_iter().for_each(a_list_that_faults);
 }

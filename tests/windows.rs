@@ -1,6 +1,7 @@
 //! Memory windows: parts of a region that a request opens to one peer, and a request, here or there, closes again.
 
 use stroma_tests::pair::{End, Pair, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{
     Access, AsyncEvent, CommandStatus, Error, MemoryRegion, MemoryWindow, QueuePair, Status, WorkOp,
@@ -67,7 +68,7 @@ const WRITE: Access = Access::REMOTE_WRITE;
 
 #[test]
 fn a_bound_window_opens_its_part_and_ends_with_the_peers_message() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let story = Story::new(profile);
         let [near, far] = story.ends();
         let key = story.bind(WRITE | Access::REMOTE_READ | Access::REMOTE_ATOMIC);
@@ -129,7 +130,7 @@ fn outside_its_bounds_and_rights_a_window_opens_nothing() {
 
 #[test]
 fn a_window_is_there_for_the_peer_of_its_queue_pair_alone() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let story = Story::new(profile);
         let [near, far] = story.ends();
         let key = story.bind(WRITE);
@@ -156,7 +157,7 @@ fn a_window_is_there_for_the_peer_of_its_queue_pair_alone() {
 
 #[test]
 fn an_ended_key_is_over_when_the_request_completes_and_the_window_may_be_bound_again() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let story = Story::new(profile);
         let [near, far] = story.ends();
         let mut keys = Vec::new();
@@ -178,7 +179,7 @@ fn an_ended_key_is_over_when_the_request_completes_and_the_window_may_be_bound_a
 /// While the peer writes and writes, the key ends here: from the completion on, not a byte changes.
 #[test]
 fn nothing_arrives_under_a_key_behind_the_completion_that_ended_it() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         for delay in [0, 300, 700, 1_100, 1_900, 2_600] {
             let story = Story::new(profile);
             let [near, far] = story.ends();

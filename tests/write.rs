@@ -2,6 +2,7 @@
 
 use stroma_abi::regs::map::counters;
 use stroma_tests::pair::{Pair, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{WorkCompletion, WorkOp};
 
@@ -46,7 +47,7 @@ fn every_size_and_alignment_arrives_100g() {
 
 #[test]
 fn pieces_and_inline_data_arrive_in_order() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let [sender, _receiver] = pair.connect_with(256, |_, connection| connection.path_mtu = 1);
@@ -78,7 +79,7 @@ fn pieces_and_inline_data_arrive_in_order() {
 
 #[test]
 fn both_ends_write_at_once_over_several_connections() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let connections: Vec<_> = (0..4).map(|_| pair.connect()).collect();
         let size = 9000;

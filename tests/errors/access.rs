@@ -6,7 +6,7 @@ use stroma_abi::wire::opcode::{
 use stroma_abi::wire::{Extended, ImmDt, NakCode, Opcode};
 use stroma_sim::model::Packet;
 use stroma_tests::pair::MEMORY;
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{Access, MemoryRegion, QueuePairState, Status};
 
 use crate::packets::{addition, nak, packet, reth};
@@ -48,7 +48,7 @@ fn refused(stage: &Stage, opcode: Opcode, name: &str, (address, key): (u64, u32)
 
 #[test]
 fn a_request_for_memory_that_is_closed_to_it_is_refused_and_ends_the_queue_pair() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let end = &stage.end;
         let at = |region: &MemoryRegion| (region.address(0).expect("a byte"), region.rkey());

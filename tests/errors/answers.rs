@@ -5,7 +5,7 @@ use stroma_abi::wire::opcode::{
     RC_READ_RESPONSE_MIDDLE, RC_READ_RESPONSE_ONLY,
 };
 use stroma_abi::wire::{AtomicAckEth, Extended, Header, NakCode, Opcode, Syndrome};
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{QueuePair, QueuePairState, Status};
 
 use crate::packets::{aeth, packet};
@@ -67,7 +67,7 @@ fn each_refusal_of_the_peer_has_its_status() {
         (NakCode::RemoteOperational, Status::RemoteOperation),
         (NakCode::InvalidRdRequest, Status::RemoteInvalid),
     ];
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         for (code, status) in cases {
             for request in [Post::Write, Post::Read(100), Post::Add] {
@@ -97,7 +97,7 @@ fn data_that_were_not_asked_for_fail_the_request_they_fall_into() {
         ("a First behind a First", Post::Read(700), &[FIRST, (RC_READ_RESPONSE_FIRST, 1, MTU, GOOD)]),
         ("a Last in the place of a Middle", Post::Read(700), &[FIRST, (RC_READ_RESPONSE_LAST, 1, 188, GOOD)]),
     ];
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         for (name, request, replies) in cases {
             let what = format!("{profile:?}, {name}");
@@ -126,7 +126,7 @@ fn answers_that_answer_nothing_are_dropped_without_a_word() {
         ("a NAK code that nobody knows", (RC_ACKNOWLEDGE, 0, 0, RESERVED[0])),
         ("a syndrome that nobody knows", (RC_ACKNOWLEDGE, 0, 0, RESERVED[1])),
     ];
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         for (name, answer) in cases {
             let what = format!("{profile:?}, {name}");

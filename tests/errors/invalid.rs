@@ -7,7 +7,7 @@ use stroma_abi::wire::opcode::{
 use stroma_abi::wire::{Extended, Header, NakCode, Opcode};
 use stroma_sim::model::Packet;
 use stroma_tests::pair::pattern;
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{Access, Connection, QueuePairState, Status};
 
 use crate::packets::{addition, nak, packet, reth};
@@ -133,7 +133,7 @@ fn refused(stage: &Stage, case: &Case, what: &str) {
 
 #[test]
 fn a_request_that_breaks_a_rule_is_refused_as_invalid_and_ends_the_queue_pair() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         for case in CASES {
             stage.end.put(0, &vec![0; 1 << 14]);

@@ -5,7 +5,7 @@ use stroma_abi::desc::{Sge, WorkOp, WqeHead};
 use stroma_hw::host::parse::Defect;
 use stroma_hw::state::access::Cause;
 use stroma_tests::pair::MEMORY;
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{Access, QueuePair, QueuePairState, Status};
 
 use crate::stage::{Stage, is, on};
@@ -91,7 +91,7 @@ const MALFORMED: [(&str, Spoil, Status, Option<Defect>); 12] = [
 
 #[test]
 fn a_request_that_contradicts_itself_fails_with_its_defect_and_nothing_is_sent() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         for (name, spoil, status, defect) in MALFORMED {
             let what = format!("{profile:?}, {name}");
@@ -113,7 +113,7 @@ fn a_request_that_contradicts_itself_fails_with_its_defect_and_nothing_is_sent()
 
 #[test]
 fn a_send_queue_that_cannot_be_read_fails_its_requests() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let what = on(profile, "a send queue that cannot be read");
         let queue_pair = stage.connect(|_| {});
@@ -130,7 +130,7 @@ fn a_send_queue_that_cannot_be_read_fails_its_requests() {
 
 #[test]
 fn memory_that_a_request_may_not_have_fails_it_with_the_cause_and_nothing_is_sent() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let end = &stage.end;
         let read_only = end.domain.allocate(4096, Access::LOCAL_READ).expect("a region");
@@ -172,7 +172,7 @@ fn memory_that_a_request_may_not_have_fails_it_with_the_cause_and_nothing_is_sen
 
 #[test]
 fn a_read_or_atomic_where_none_may_be_open_fails_and_nothing_is_sent() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         for is_read in [false, true] {
             let what = on(

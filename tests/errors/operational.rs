@@ -6,7 +6,7 @@ use stroma_abi::wire::{NakCode, Syndrome};
 use stroma_hw::state::access::Cause;
 use stroma_sim::model::Packet;
 use stroma_tests::pair::MEMORY;
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{Access, AsyncEvent, QueuePair, QueuePairState, Sge, Status};
 
 use crate::packets::{Answer, addition, nak, packet, reth};
@@ -28,7 +28,7 @@ fn receive_fails(stage: &Stage, queue_pair: &QueuePair, what: &str, status: Stat
 
 #[test]
 fn a_receive_that_names_memory_it_may_not_have_fails_and_so_does_the_senders_request() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let end = &stage.end;
         let read_only = end.domain.allocate(4096, Access::LOCAL_READ).expect("a region");
@@ -56,7 +56,7 @@ fn a_receive_that_names_memory_it_may_not_have_fails_and_so_does_the_senders_req
 
 #[test]
 fn a_receive_that_contradicts_itself_or_cannot_be_read_fails_and_so_does_the_senders_request() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let connect = || {
             let queue_pair = stage.connect(|_| {});
@@ -81,7 +81,7 @@ fn a_receive_that_contradicts_itself_or_cannot_be_read_fails_and_so_does_the_sen
 
 #[test]
 fn a_page_list_that_cannot_be_read_fails_what_needs_it_and_is_no_fault_of_the_peer() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let end = &stage.end;
         let (region, list) = stage.listed();
@@ -115,7 +115,7 @@ fn a_page_list_that_cannot_be_read_fails_what_needs_it_and_is_no_fault_of_the_pe
 
 #[test]
 fn memory_that_cannot_be_read_fails_the_read_or_atomic_that_asks_for_it() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let end = &stage.end;
         stage.hide(stage.dma_base(&end.memory) + PAGE as u64, true);
@@ -137,7 +137,7 @@ fn memory_that_cannot_be_read_fails_the_read_or_atomic_that_asks_for_it() {
 
 #[test]
 fn memory_that_cannot_be_written_is_told_by_events_for_the_write_was_acknowledged() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let end = &stage.end;
         let hidden = stage.dma_base(&end.memory) + PAGE as u64;

@@ -7,7 +7,7 @@ use stroma_abi::wire::{Frame, Syndrome};
 use stroma_hw::host::parse::Defect;
 use stroma_hw::state::access::Cause;
 use stroma_sim::model::Packet;
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{Access, MemoryRegion, QueuePair, QueuePairState, Status};
 
 use crate::packets::{aeth, packet};
@@ -33,7 +33,7 @@ fn region(stage: &Stage) -> MemoryRegion {
 
 #[test]
 fn payload_that_faults_in_the_middle_of_a_message_fails_it() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let what = on(profile, "payload that cannot be read");
         let region = region(&stage);
@@ -56,7 +56,7 @@ fn payload_that_faults_in_the_middle_of_a_message_fails_it() {
 
 #[test]
 fn a_region_that_ends_before_its_message_is_sent_again_fails_it() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let what = on(profile, "payload that may not be read any more");
         let region = region(&stage);
@@ -71,7 +71,7 @@ fn a_region_that_ends_before_its_message_is_sent_again_fails_it() {
 
 #[test]
 fn a_request_that_was_changed_when_it_is_sent_again_fails() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let what = on(profile, "a WQE that was changed");
         let queue_pair = stage.connect(|_| {});
@@ -105,7 +105,7 @@ fn read(stage: &Stage, pieces: &[Sge], what: &str, happens: impl FnOnce(&QueuePa
 
 #[test]
 fn data_of_a_read_that_find_no_place_fail_it() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let what = on(profile, "a region that is gone when READ data come");
         let region = region(&stage);

@@ -7,7 +7,7 @@ use stroma_abi::wire::opcode::{RC_WRITE_ONLY, UC_WRITE_ONLY, UD_SEND_ONLY};
 use stroma_abi::wire::{Bth, Deth, Ethernet, Extended, Frame, Ip, Ipv4, Syndrome, Udp, icrc};
 use stroma_sim::model::Packet;
 use stroma_tests::pair::pattern;
-use stroma_top::Profile;
+use stroma_tests::widths;
 use stroma_verbs::{QueuePair, QueuePairState};
 
 use crate::packets::{Answer, packet, reth};
@@ -37,7 +37,7 @@ fn unknown_opcode(stage: &Stage, queue_pair: &QueuePair) -> Vec<u8> {
 
 #[test]
 fn packets_for_nobody_are_dropped_without_a_word_and_the_connection_goes_on() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let stage = Stage::new(profile);
         let queue_pair = stage.connect(|_| {});
         let number = Qpn::new(queue_pair.number());

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use stroma_abi::wire::{NakCode, Syndrome};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{Batch, QueuePair, QueuePairState, Status};
 
@@ -104,7 +105,7 @@ fn state(queue_pair: &QueuePair) -> u8 {
 #[test]
 fn a_linux_server_is_asked_as_by_linux() {
     let phases = phases();
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let mut stage = Stage::new(profile, Part::Client, &phases);
         let queue_pair = play(&mut stage, profile, &phases[0]);
         assert_eq!(state(&queue_pair), QueuePairState::ReadyToSend as u8, "{profile:?}");
@@ -115,7 +116,7 @@ fn a_linux_server_is_asked_as_by_linux() {
 #[test]
 fn a_linux_server_that_is_not_ready_is_asked_again_after_the_time_it_wants() {
     let phases = phases();
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let mut stage = Stage::new(profile, Part::Client, &phases);
         let queue_pair = play(&mut stage, profile, &phases[1]);
         assert_eq!(state(&queue_pair), QueuePairState::ReadyToSend as u8, "{profile:?}");
@@ -125,7 +126,7 @@ fn a_linux_server_that_is_not_ready_is_asked_again_after_the_time_it_wants() {
 #[test]
 fn refusals_of_a_linux_server_end_a_request_as_they_did_for_linux() {
     let phases = phases();
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let mut stage = Stage::new(profile, Part::Client, &phases);
         for phase in &phases[2..] {
             let before = stage.bytes();
@@ -141,7 +142,7 @@ fn refusals_of_a_linux_server_end_a_request_as_they_did_for_linux() {
 #[test]
 fn a_server_that_refuses_a_long_send_as_the_specification_says_is_understood() {
     let phases = phases();
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let mut stage = Stage::new(profile, Part::Client, &phases);
         let queue_pair = stage.connect(&phases[4]);
         let step = &phases[4].steps[0];

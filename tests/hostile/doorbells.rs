@@ -6,6 +6,7 @@ use stroma_abi::regs::Reg;
 use stroma_abi::regs::map::{DOORBELL_PAGE, PUSH_WINDOW, counters, doorbells};
 use stroma_device::{BarId, compose};
 use stroma_tests::rig::{Completions, Rig, head, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
 
@@ -182,7 +183,7 @@ fn wrong(profile: Profile) {
 
 #[test]
 fn wrong_doorbells_of_every_kind_move_a_counter_and_nothing_else() {
-    Profile::ALL.into_iter().for_each(wrong);
+    widths!().into_iter().for_each(wrong);
 }
 
 /// Many at once, with words in push windows in between: each counts once.
@@ -225,5 +226,5 @@ fn storm(profile: Profile) {
 
 #[test]
 fn a_storm_of_doorbells_for_nobody_is_counted_to_the_last() {
-    Profile::ALL.into_iter().for_each(storm);
+    widths!().into_iter().for_each(storm);
 }

@@ -4,6 +4,7 @@ use stroma_abi::desc::{Body, Event, QueuePairState, Sge, SgeList, Status, WorkOp
 use stroma_abi::regs::map::{counters, doorbells};
 use stroma_device::compose;
 use stroma_tests::rig::{Completions, Rig, head, status};
+use stroma_tests::widths;
 use stroma_top::Profile;
 
 use super::hairpin::{self, Port};
@@ -131,7 +132,7 @@ fn receive_queues(profile: Profile) {
 
 #[test]
 fn a_receive_queue_that_faults_fails_its_message_at_both_ends() {
-    Profile::ALL.into_iter().for_each(receive_queues);
+    widths!().into_iter().for_each(receive_queues);
 }
 
 fn send_queues(profile: Profile) {
@@ -164,7 +165,7 @@ fn send_queues(profile: Profile) {
 
 #[test]
 fn a_send_queue_that_faults_fails_its_requests_before_and_after_they_were_sent() {
-    Profile::ALL.into_iter().for_each(send_queues);
+    widths!().into_iter().for_each(send_queues);
 }
 
 fn completion_queues(profile: Profile) {
@@ -196,7 +197,7 @@ fn completion_queues(profile: Profile) {
 
 #[test]
 fn a_completion_queue_that_faults_loses_its_entry_and_an_event_tells() {
-    Profile::ALL.into_iter().for_each(completion_queues);
+    widths!().into_iter().for_each(completion_queues);
 }
 
 fn event_queue(profile: Profile) {
@@ -221,5 +222,5 @@ fn event_queue(profile: Profile) {
 
 #[test]
 fn an_event_queue_that_faults_loses_events_alone() {
-    Profile::ALL.into_iter().for_each(event_queue);
+    widths!().into_iter().for_each(event_queue);
 }

@@ -2,6 +2,7 @@
 
 use stroma_abi::regs::map::counters;
 use stroma_tests::calls::Calls;
+use stroma_tests::effort::share;
 use stroma_tests::faulty::faults;
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
@@ -74,25 +75,30 @@ fn story(profile: Profile, seed: u64, percent: u32, rounds: usize) {
 
 #[test]
 fn kernels_answer_as_their_models_on_a_perfect_wire_10g() {
-    story(Profile::TenGig, 11, 0, 8);
+    story(Profile::TenGig, 11, 0, share(24));
 }
 
 #[test]
 fn kernels_answer_as_their_models_on_a_perfect_wire_100g() {
-    story(Profile::HundredGig, 12, 0, 8);
+    story(Profile::HundredGig, 12, 0, share(24));
 }
 
 #[test]
 fn each_call_is_carried_out_once_on_a_bad_wire_10g() {
-    story(Profile::TenGig, 13, 5, 8);
+    story(Profile::TenGig, 13, 5, share(24));
 }
 
 #[test]
 fn each_call_is_carried_out_once_on_a_bad_wire_100g() {
-    story(Profile::HundredGig, 15, 5, 8);
+    story(Profile::HundredGig, 15, 5, share(24));
 }
 
 #[test]
-fn each_call_is_carried_out_once_on_a_worse_wire() {
-    story(Profile::HundredGig, 16, 25, 8);
+fn each_call_is_carried_out_once_on_a_worse_wire_10g() {
+    story(Profile::TenGig, 17, 25, share(12));
+}
+
+#[test]
+fn each_call_is_carried_out_once_on_a_worse_wire_100g() {
+    story(Profile::HundredGig, 16, 25, share(12));
 }

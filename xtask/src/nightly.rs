@@ -1,13 +1,12 @@
 //! `nightly`: what is too long for `ci`, one after the other.
 
-use std::process::Command;
-
 use anyhow::Result;
 
 use crate::rtl::Profile;
 use crate::stage::{self, Stage};
+use crate::test::lanes::{self, Effort};
 use crate::tools::Routine;
-use crate::{bench, cocotb, page, process, setup, soak, synth, workspace};
+use crate::{bench, cocotb, page, setup, soak, synth};
 
 /// Runs all of it.
 pub(crate) fn run() -> Result<()> {
@@ -19,7 +18,7 @@ pub(crate) fn run() -> Result<()> {
         Stage::new(
             "full tests",
             "`STROMA_EFFORT=full cargo test -p stroma-tests --test hostile` runs one of them",
-            full,
+            || lanes::run(None, Effort::Full),
         ),
         Stage::new("cocotb", "`cargo xtask cocotb --profile 100g` runs this stage alone", || {
             cocotb::run(Some(Profile::HundredG))
@@ -35,24 +34,4 @@ pub(crate) fn run() -> Result<()> {
             synth::run(&synth::Options::card())
         }),
     ])
-}
-
-/// Stories of which `test` tells a quarter, in full.
-fn full() -> Result<()> {
-    let mut command = Command::new("cargo");
-    command.args([
-        "test",
-        "-p",
-        "stroma-tests",
-        "--test",
-        "hostile",
-        "--test",
-        "crowd",
-        "--test",
-        "flush",
-        "--test",
-        "parting",
-    ]);
-    command.env("STROMA_EFFORT", "full").current_dir(workspace::root());
-    process::aloud(command)
 }

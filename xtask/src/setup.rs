@@ -17,6 +17,9 @@ use crate::workspace;
 /// The file in the wheels' folder that says which wheels are in it.
 const STAMP: &str = ".installed";
 
+/// Days after which a built model that nobody used goes.
+const KEEP_MODELS: u32 = 14;
+
 /// Makes the machine ready for `routine`. When it is ready already this takes milliseconds and no network.
 pub(crate) fn run(routine: Routine) -> Result<()> {
     let tools = Tools::load()?;
@@ -31,6 +34,10 @@ pub(crate) fn run(routine: Routine) -> Result<()> {
     install_apt(&apt)?;
     let wheels = install_pip(&tools, routine)?;
     let unpacked = unpack::run(&tools, routine)?;
+    let old = stroma_verilate::prune(KEEP_MODELS).context("remove models that nobody uses any more")?;
+    if old > 0 {
+        println!("setup: {old} models in {} were old, and are gone", stroma_verilate::models_dir().display());
+    }
     if apt.is_empty() && wheels == 0 && unpacked == 0 {
         println!("setup: everything for `{routine:?}` is there");
     }

@@ -1,12 +1,13 @@
 //! `test`: the checks of the sources, then every test of the workspace.
 
-mod lanes;
+pub(crate) mod lanes;
 
 use anyhow::Result;
 
 use crate::stage::{self, Stage};
 use crate::tools::Routine;
 use crate::{errors_doc, programs, setup, source_check, testplan};
+use lanes::Effort;
 
 /// Runs the stages of `test`.
 pub(crate) fn run(filter: Option<String>) -> Result<()> {
@@ -26,7 +27,7 @@ pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
         Stage::new(
             "tests",
             "`cargo xtask test --filter NAME` runs one test, STROMA_WAVES=DIR before it records its waves",
-            move || lanes::run(filter.as_deref()),
+            move || lanes::run(filter.as_deref(), Effort::Quarter),
         ),
     ]
 }

@@ -1,10 +1,12 @@
-//! Everything built is built once: entries of `<target>/stroma-models`, named by what they are made of.
+//! Everything built is built once on a machine: entries of [`models_dir`], named by what they are made of, so that clones and
+//! branches share them.
 //!
 //! An entry is made in `NAME-HASH.part` and renamed when complete, so an interrupted build leaves
 //! nothing that looks finished. A file lock per entry lets parallel tests and processes wait for the
 //! first of them. Every real build adds a line to [`build_log`]: a run that adds none was warm.
 
 use crate::{Error, tool};
+use std::env;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,14 +24,22 @@ pub struct Artifact {
 /// Touched at every use; its age decides what [`prune`] removes.
 const USED: &str = "used";
 
-fn root() -> PathBuf {
-    tool::target_dir().join("stroma-models")
+/// Overrides [`models_dir`]. A folder that is empty shows what a machine does that never built a model.
+pub const MODELS_VARIABLE: &str = "STROMA_MODELS";
+
+/// Where built models are kept: a folder of the user's cache, or of Cargo's target for a user without a home.
+#[must_use]
+pub fn models_dir() -> PathBuf {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    let shared = || Some(cache()?.join("stroma").join("models"));
+    set(MODELS_VARIABLE).or_else(shared).unwrap_or_else(|| tool::target_dir().join("stroma-models"))
 }
 
 /// One line for each model or runtime built so far: entry name and seconds.
 #[must_use]
 pub fn build_log() -> PathBuf {
-    root().join("builds.log")
+    models_dir().join("builds.log")
 }
 
 /// FNV-1a with 128 bits: no secret to keep, only accidents to avoid.
@@ -52,12 +62,12 @@ pub(crate) fn ensure(
     make: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<Artifact, Error> {
     let name = format!("{name}-{key:032x}");
-    let entry = root().join(&name);
+    let entry = models_dir().join(&name);
     let _lock = lock(&name)?;
     let built = !entry.is_dir();
     if built {
         let started = Instant::now();
-        let part = root().join(format!("{name}.part"));
+        let part = models_dir().join(format!("{name}.part"));
         if part.exists() {
             fs::remove_dir_all(&part).map_err(Error::io("removing the interrupted build", &part))?;
         }
@@ -72,7 +82,7 @@ pub(crate) fn ensure(
 }
 
 fn lock(name: &str) -> Result<File, Error> {
-    let folder = root().join("locks");
+    let folder = models_dir().join("locks");
     fs::create_dir_all(&folder).map_err(Error::io("creating", &folder))?;
     let path = folder.join(name);
     let file = File::create(&path).map_err(Error::io("opening the lock", &path))?;
@@ -97,7 +107,7 @@ fn log(name: &str, took: Duration) -> Result<(), Error> {
 /// [`Error::Io`] when the cache cannot be read or an entry cannot be removed.
 pub fn prune(keep_days: u32) -> Result<usize, Error> {
     let keep = Duration::from_hours(24) * keep_days;
-    let root = root();
+    let root = models_dir();
     let Ok(entries) = fs::read_dir(&root) else { return Ok(0) };
     let mut removed = 0;
     for entry in entries.flatten() {

@@ -26,7 +26,7 @@ pub enum Variant {
 }
 
 /// Options of every Verilator run.
-pub(crate) const VERILATE: [&str; 12] = [
+pub(crate) const VERILATE: [&str; 14] = [
     "--cc",
     "-O3",
     "--no-timing",
@@ -36,6 +36,9 @@ pub(crate) const VERILATE: [&str; 12] = [
     "unique",
     "--output-split",
     "5000",
+    // Words wider than a machine's are copied in loops: written out word by word, they are a third of all text.
+    "--expand-limit",
+    "1",
     "--quiet-stats",
     // Slices of one vector may feed each other without a true loop; it costs speed, not correctness.
     "-Wno-UNOPTFLAT",

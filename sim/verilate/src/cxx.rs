@@ -48,7 +48,7 @@ impl Cxx {
         build
             .cpp(true)
             .std("c++17")
-            .opt_level(3)
+            .opt_level(2)
             .debug(false)
             .pic(true)
             .warnings(false)

@@ -35,8 +35,8 @@
 //!
 //! # Cache
 //!
-//! Builds live in `target/stroma-models` under a hash of everything that made them. [`build_log`] gets a
-//! line for each real build: a warm run adds none. [`prune`] removes what nobody used for some days.
+//! Builds live in [`models_dir`], a folder of the user's, under a hash of everything that made them. [`build_log`] gets a
+//! line for each real build: a warm run adds none. [`prune`] removes what nobody used for some days; `cargo xtask setup` does.
 //!
 //! # Safety model
 //!
@@ -67,7 +67,7 @@ mod waves;
 
 pub use bench::{Bench, SinkId, SourceId};
 pub use bundle::bundle;
-pub use cache::{Artifact, build_log, prune};
+pub use cache::{Artifact, MODELS_VARIABLE, build_log, models_dir, prune};
 pub use compile::{Variant, shared_object};
 pub use error::Error;
 pub use ffi::{Api, Entry, Linked};

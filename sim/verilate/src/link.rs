@@ -12,7 +12,7 @@
 use crate::cache::Artifact;
 use crate::compile::{self, Naming, RUNTIME_LIBRARY};
 use crate::manifest::{Verilog, is_identifier};
-use crate::{Error, ROOT_VARIABLE};
+use crate::{Error, MODELS_VARIABLE, ROOT_VARIABLE};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ pub fn build_static(models: &[(&str, &Verilog)]) -> Result<(), Error> {
         println!("cargo::rustc-link-lib=static={library}");
     }
     println!("cargo::rustc-link-lib=dylib=stdc++");
-    for variable in [ROOT_VARIABLE, "CXX", "CXXFLAGS"] {
+    for variable in [ROOT_VARIABLE, MODELS_VARIABLE, "CXX", "CXXFLAGS"] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     println!("cargo::rerun-if-changed=build.rs");

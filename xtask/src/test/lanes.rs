@@ -2,6 +2,11 @@
 //!
 //! Cargo runs one test program after the other, and most of ours end with one long test: a core would idle for a third of the
 //! time. Here each core takes the next program when it is done with one, and runs its tests one by one.
+//!
+//! A story that has a test for each width of the card, `NAME_10g` and `NAME_100g`, is told at one of them, half of the stories at each;
+//! `nightly` tells all at both.
+
+mod widths;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -16,7 +21,27 @@ use serde::Deserialize;
 use crate::{process, workspace};
 
 /// Programs that take longest begin first, so that no core waits for one at the end.
-const LONG: [&str; 6] = ["stroma_hw", "random", "crowd", "hostile", "flush", "stroma_sim"];
+const LONG: [&str; 8] =
+    ["stroma_hw", "stroma_kernels", "random", "kernels", "conformance", "hostile", "flush", "crowd"];
+
+/// How much of each story is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// What a change must pass.
+    Quarter,
+    /// All of it.
+    Full,
+}
+
+impl Effort {
+    /// As test programs read it in `STROMA_EFFORT`.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Quarter => "quarter",
+            Self::Full => "full",
+        }
+    }
+}
 
 /// What Cargo says of something it built, as far as it matters here.
 #[derive(Deserialize)]
@@ -46,11 +71,12 @@ struct Program {
     folder: PathBuf,
 }
 
-/// Runs every test program, with those of its tests whose names contain `filter`, then the examples in the documentation.
-pub(super) fn run(filter: Option<&str>) -> Result<()> {
+/// Runs every test program, with those of its tests whose names contain `filter`, then the examples in the documentation. Who names a
+/// test gets it at every width.
+pub(crate) fn run(filter: Option<&str>, effort: Effort) -> Result<()> {
     let mut programs = programs(&build()?)?;
     programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
-    let failed = side_by_side(&programs, filter)?;
+    let failed = side_by_side(&programs, filter, effort)?;
     let mut examples = Command::new("cargo");
     examples.args(["test", "--workspace", "--doc", "--quiet"]).args(filter).current_dir(workspace::root());
     let examples = process::aloud(examples);
@@ -95,14 +121,14 @@ fn programs(messages: &str) -> Result<Vec<Program>> {
 }
 
 /// The names of those that fail.
-fn side_by_side(programs: &[Program], filter: Option<&str>) -> Result<Vec<String>> {
+fn side_by_side(programs: &[Program], filter: Option<&str>, effort: Effort) -> Result<Vec<String>> {
     let lanes = thread::available_parallelism().context("ask how many cores there are")?.get();
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if !program.passes(filter) {
+                    if !program.passes(filter, effort) {
                         failed.lock().expect("no lane panics with it").push(program.name.clone());
                     }
                 }
@@ -113,15 +139,34 @@ fn side_by_side(programs: &[Program], filter: Option<&str>) -> Result<Vec<String
 }
 
 impl Program {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.file);
+        command.env("CARGO_MANIFEST_DIR", &self.folder).current_dir(&self.folder).stdin(Stdio::null());
+        command
+    }
+
+    /// Those of its tests that are not run, as their story is told at another width. A program that cannot list its tests has none.
+    fn at_the_other_width(&self) -> Vec<String> {
+        let listed = self.command().args(["--list", "--format=terse"]).output();
+        let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let listed = listed.unwrap_or_default();
+        widths::left_out(listed.lines().filter_map(|line| line.strip_suffix(": test")))
+    }
+
     /// Runs it and tells what came of it: a line if all is well, otherwise all it printed.
-    fn passes(&self, filter: Option<&str>) -> bool {
+    fn passes(&self, filter: Option<&str>, effort: Effort) -> bool {
         let started = Instant::now();
-        let output = Command::new(&self.file)
+        let left_out = if filter.is_none() && effort == Effort::Quarter {
+            self.at_the_other_width()
+        } else {
+            Vec::new()
+        };
+        let output = self
+            .command()
             .args(filter)
             .arg("--test-threads=1")
-            .env("CARGO_MANIFEST_DIR", &self.folder)
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
+            .args(left_out.iter().flat_map(|name| ["--skip", name]))
+            .env("STROMA_EFFORT", effort.word())
             .output();
         let seconds = started.elapsed().as_secs_f64();
         match output {
@@ -178,7 +223,7 @@ mod tests {
             folder: workspace::root(),
         };
         let programs = [program("good", "true"), program("bad", "false"), program("gone", "/no/such/file")];
-        let mut failed = side_by_side(&programs, None).unwrap();
+        let mut failed = side_by_side(&programs, None, Effort::Quarter).unwrap();
         failed.sort();
         assert_eq!(failed, ["bad", "gone"]);
     }

@@ -114,7 +114,7 @@ pub(super) fn random<const D: usize>(rig: &mut Rig<D>) {
     let mut ends = BTreeMap::new();
     let mut refused = 0;
     reports();
-    for seed in 0..100 {
+    for seed in 0..60 {
         rig.reset(seed);
         rig.latency = [(10, 2000), (10, 30), (1, 3), (2000, 2001)][usize::try_from(seed % 4).expect("small")];
         fill(rig);
@@ -135,7 +135,7 @@ pub(super) fn random<const D: usize>(rig: &mut Rig<D>) {
     for (stage, _) in Stage::ALL {
         assert!(ends.keys().any(|(_, told)| *told == *stage as u8), "{stage:?} never came: {ends:?}");
     }
-    assert!(refused > 20, "{refused} were refused");
+    assert!(refused > 12, "{refused} were refused");
 }
 
 pub(super) fn stalls<const D: usize>(rig: &mut Rig<D>) {

@@ -56,7 +56,7 @@ fn call<const D: usize>(rig: &mut Rig<D>, scene: &Scene, sizes: &[usize]) -> Inv
 
 pub(super) fn random_scenes<const D: usize>(rig: &mut Rig<D>) {
     let mut statuses = std::collections::BTreeMap::new();
-    for seed in 0..120 {
+    for seed in 0..60 {
         rig.reset(seed);
         let at = usize::try_from(seed).expect("small");
         rig.latency = [(10, 2000), (10, 30), (10, 300), (2000, 2001)][at / 2 % 4];
@@ -73,7 +73,7 @@ pub(super) fn random_scenes<const D: usize>(rig: &mut Rig<D>) {
     }
     let told: Vec<u32> = statuses.keys().copied().collect();
     assert_eq!(told, [0, 2, 6, 0x100, 0x101], "every ending came: {statuses:x?}");
-    assert!(statuses.values().all(|count| *count >= 10), "{statuses:x?}");
+    assert!(statuses.values().all(|count| *count >= 5), "{statuses:x?}");
 }
 
 /// Four buffers, of which the last is bad, and a payload for some of them.
