@@ -69,6 +69,6 @@ fn sweep(profile: Profile) -> Vec<(u64, [Status; 2])> {
 
 #[test]
 fn what_stands_behind_a_failed_request_is_flushed_whoever_else_fails() {
-    let wrong: Vec<_> = widths!().into_iter().map(sweep).collect();
-    assert_eq!(wrong, [vec![], vec![]]);
+    let wrong: Vec<_> = widths!().into_iter().flat_map(sweep).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
