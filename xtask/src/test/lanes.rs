@@ -34,12 +34,9 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    /// As test programs read it in `STROMA_EFFORT`.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Quarter => "quarter",
-            Self::Full => "full",
-        }
+    /// What test programs read in `STROMA_EFFORT`; a quarter is what they do unasked, or whoever started this asks for more.
+    fn variable(self) -> Option<(&'static str, &'static str)> {
+        (self == Self::Full).then_some(("STROMA_EFFORT", "full"))
     }
 }
 
@@ -71,8 +68,8 @@ struct Program {
     folder: PathBuf,
 }
 
-/// Runs every test program, with those of its tests whose names contain `filter`, then the examples in the documentation. Who names a
-/// test gets it at every width.
+/// Runs every test program, with those of its tests whose names contain `filter`, then the examples in the documentation. Who filters
+/// gets both tests of such a story.
 pub(crate) fn run(filter: Option<&str>, effort: Effort) -> Result<()> {
     let mut programs = programs(&build()?)?;
     programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
@@ -166,7 +163,7 @@ impl Program {
             .args(filter)
             .arg("--test-threads=1")
             .args(left_out.iter().flat_map(|name| ["--skip", name]))
-            .env("STROMA_EFFORT", effort.word())
+            .envs(effort.variable())
             .output();
         let seconds = started.elapsed().as_secs_f64();
         match output {
