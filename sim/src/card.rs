@@ -12,8 +12,9 @@ use crate::host::port::Port;
 use crate::host::timing::Timing;
 use crate::mac::Mac;
 
-/// How long `reset` is held.
+/// How long `reset` is held, and how long the card takes nothing behind it.
 const RESET_CYCLES: u64 = 4;
+const AFTER_RESET_CYCLES: u64 = 1;
 /// Most cycles that can be skipped at once: what fits the card's pin.
 pub(crate) const SKIP_MAX: u64 = u32::MAX as u64;
 
@@ -85,6 +86,7 @@ impl Card {
         self.mac.reset(&self.bench);
         self.bench.clear();
         self.bench.reset(RESET_CYCLES);
+        self.bench.rest(AFTER_RESET_CYCLES);
         self.pins.reset(&mut self.bench);
     }
 
@@ -95,6 +97,17 @@ impl Card {
         for sink in [self.mac.sink()].into_iter().chain(self.pins.sinks()) {
             self.bench[sink].check_independence(check);
         }
+    }
+
+    /// Is the clock of the kernels held while they rest? It is, unless this says otherwise; nobody can tell but by the wall clock.
+    pub fn hold_kernels(&mut self, hold: bool) {
+        self.bench.gates(hold);
+    }
+
+    /// Edges of that clock that were held back so far.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.bench.held()
     }
 
     /// One cycle of card and host.

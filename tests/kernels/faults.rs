@@ -16,7 +16,7 @@ const AT_ONCE: usize = 8;
 const ROOM: usize = 65_536;
 
 /// Posts some calls at once, and holds each against its model.
-fn round(calls: &Calls, copy: &mut Copy, tasks: &[Task], rng: &mut SplitMix64) {
+pub(crate) fn round(calls: &Calls, copy: &mut Copy, tasks: &[Task], rng: &mut SplitMix64) {
     let mut batch = calls.ends[0].start();
     for (index, task) in tasks.iter().enumerate() {
         let (request, answer) = (2 * index * ROOM, (2 * index + 1) * ROOM);

@@ -4,6 +4,7 @@
 mod copy;
 mod crowd;
 mod faults;
+mod held;
 mod hostile;
 mod sizes;
 mod tasks;

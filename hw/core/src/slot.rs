@@ -25,6 +25,9 @@
 //! | `data_out` | [`Beat`](crate::stream::Beat) | the answers' bytes: one packet for each invocation that answers with some, in the order of commands; `err` is low |
 //! | `response` | [`SlotResponse`] | one an invocation, in the order of commands; offered when the last beat of its data has moved, and all its reads and writes have come back |
 //!
+//! Between calls a kernel stands still: what it does on its own accord behind its last response it has done 60 cycles later, or it takes no command
+//! meanwhile. Whoever simulates or powers the card may hold its clock then.
+//!
 //! With any status but 0 the bytes of an answer mean nothing. No port is for registers: what a kernel is to do stands in its
 //! parameters, and those that need more than that will bring it.
 

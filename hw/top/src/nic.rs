@@ -18,6 +18,7 @@ use stroma_hw::block;
 use stroma_hw::head::Head;
 use stroma_hw::host::control::facts::Facts;
 use stroma_hw::host::side::HostSide;
+use stroma_hw::prim::reg::Reg;
 use stroma_hw::slot::{SlotCommand, SlotData, SlotDone, SlotRead, SlotResponse, SlotWrite};
 use stroma_hw::stream::{Beat, StreamSource};
 
@@ -31,12 +32,15 @@ block! {
     ///   silence, as [`AxisOut`] has it; `rx_counts`: frames of each class; `tx_mismatched`: payloads that were not as long as their
     ///   head said. `s_axil_*`: AXI4-Lite subordinate, 64 bits wide, BAR0 from address 0 and BAR2 from 2^24 on; `m_axi_*`: AXI4
     ///   manager to host memory, as [`axi`](stroma_hw::host::axi) says; `irq_*`: interrupt vectors to raise. `cycles`: since reset;
-    ///   `skip`, `quiet`, `wake`: for simulations, see [`HostSide`]; `skip` is 0 on a board.
+    ///   `skip`, `quiet`, `wake`, `kernel_clock`, `kernel_clock_rests`: for simulations, see [`HostSide`]; on a board `skip` is 0, and `kernel_clock` is
+    ///   `clock`.
     /// - **Rate** one beat a cycle each way, no bubbles between frames.
     /// - **Backpressure** `rx_tready` falls when the transport takes packets more slowly than they come, and never for what is sent.
-    /// - **Reset** synchronous; everything under way is forgotten.
+    /// - **Reset** synchronous, for at least 2 cycles; everything under way is forgotten. It ends a cycle after `reset` does, and whatever is given
+    ///   to the card in that cycle is lost.
     pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize, const PORT: usize, const BUFFER: usize, const STAGE: usize, const WRITERS: usize, const OBJECT: usize, const HASHES: usize, const QUADS: usize, const CHAIN: usize, const BANKS: usize, const ROWS: usize, const WORDS: usize, const TABLE: usize, const HELD: usize> {
         pub clock: Signal<In, Clock>,
+        pub kernel_clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub rx_tdata: Signal<In, Bits<D>>,
         pub rx_tkeep: Signal<In, Bits<K>>,
@@ -107,9 +111,11 @@ block! {
         pub skip: Signal<In, Bits<32>>,
         pub quiet: Signal<Out, Bit>,
         pub wake: Signal<Out, Bits<64>>,
+        pub kernel_clock_rests: Signal<Out, Bit>,
         fronts: Fronts<D, K, LOG>,
         host: HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING, KERNELS, WRITERS, PORT, BUFFER, STAGE>,
         kernels: Kernels<D, OBJECT, HASHES, QUADS, CHAIN, BANKS, ROWS, WORDS, TABLE, HELD>,
+        reset_now: Reg<Bit>,
         beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
         incrementing: Constant<Bits<2>> = Constant::new(1.into()),
     }
@@ -231,10 +237,15 @@ impl<
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
     fn update(&mut self) {
-        clock!(self, clock, fronts, host, kernels);
-        self.fronts.reset.next = self.reset.val();
-        self.host.reset.next = self.reset.val();
-        self.kernels.reset.next = self.reset.val() | self.host.clears.val();
+        clock!(self, clock, fronts, host);
+        clock!(self, kernel_clock, kernels);
+        self.host.kernel_clock.next = self.kernel_clock.val();
+        // It goes everywhere, and gets there from a register.
+        dff_setup!(self, clock, reset_now);
+        self.reset_now.d.next = self.reset.val();
+        self.fronts.reset.next = self.reset_now.q.val();
+        self.host.reset.next = self.reset_now.q.val();
+        self.kernels.reset.next = self.host.clears.val();
 
         // Network.
         self.fronts.rx_tdata.next = self.rx_tdata.val();
@@ -359,5 +370,6 @@ impl<
         self.host.skip.next = self.skip.val();
         self.quiet.next = self.host.quiet.val();
         self.wake.next = self.host.wake.val();
+        self.kernel_clock_rests.next = self.host.kernel_clock_rests.val();
     }
 }

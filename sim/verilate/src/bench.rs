@@ -12,13 +12,26 @@ pub struct SourceId(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SinkId(usize);
 
+/// A clock beside that of the bench, and the port by which the module says that its next edge would change nothing.
+#[derive(Debug, Clone, Copy)]
+struct Gated {
+    clock: PortId,
+    rests: PortId,
+}
+
 /// A model with one clock and drivers on its streams.
+///
+/// A second clock `NAME` that has an output `NAME_rests` rises with the first, unless the module says so that it need not: what
+/// hangs on it is not evaluated then.
 ///
 /// A cycle is: drive, settle with the clock low, check the stream law, note which beats move, rise.
 /// After [`Bench::step`] the clock is high and outputs show the new state under the old inputs.
 pub struct Bench {
     model: Model,
     clock: PortId,
+    gated: Vec<Gated>,
+    gates: bool,
+    held: u64,
     sources: Vec<Source>,
     sinks: Vec<Sink>,
     cycle: u64,
@@ -31,7 +44,21 @@ impl Bench {
     /// [`Error::UnknownPort`] when it has no clock.
     pub fn new(model: Model) -> Result<Self, Error> {
         let clock = model.clocks().next().map_or_else(|| model.port("clock"), Ok)?;
-        Ok(Self { model, clock, sources: Vec::new(), sinks: Vec::new(), cycle: 0 })
+        let gated = model.clocks().filter_map(|clock| {
+            let rests = model.port(&format!("{}_rests", model.name(clock))).ok()?;
+            Some(Gated { clock, rests })
+        });
+        let gated = gated.collect();
+        Ok(Self {
+            model,
+            clock,
+            gated,
+            gates: true,
+            held: 0,
+            sources: Vec::new(),
+            sinks: Vec::new(),
+            cycle: 0,
+        })
     }
 
     /// Feeds the stream `name`, which the module takes.
@@ -70,6 +97,12 @@ impl Bench {
     pub fn reset(&mut self, cycles: u64) {
         let reset = self.model.port("reset").unwrap_or_else(|error| panic!("{error}"));
         self.model.set(reset, 1);
+        self.rest(cycles);
+        self.model.set(reset, 0);
+    }
+
+    /// Some cycles in which streams rest, and nobody watches them.
+    pub fn rest(&mut self, cycles: u64) {
         for _ in 0..cycles {
             for source in &mut self.sources {
                 source.rest(&mut self.model);
@@ -80,7 +113,6 @@ impl Bench {
             self.settle();
             self.rise();
         }
-        self.model.set(reset, 0);
     }
 
     /// One cycle.
@@ -110,6 +142,17 @@ impl Bench {
         for source in &mut self.sources {
             source.steady(steady);
         }
+    }
+
+    /// Do clocks rest that may? They do, unless this says otherwise.
+    pub fn gates(&mut self, gates: bool) {
+        self.gates = gates;
+    }
+
+    /// Edges that clocks have left out so far.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.held
     }
 
     /// Some cycles.
@@ -182,6 +225,9 @@ impl Bench {
 
     fn settle(&mut self) {
         self.model.set(self.clock, 0);
+        for gated in &self.gated {
+            self.model.set(gated.clock, 0);
+        }
         self.model.eval();
     }
 
@@ -202,6 +248,11 @@ impl Bench {
     fn rise(&mut self) {
         self.model.advance(1);
         self.model.set(self.clock, 1);
+        for gated in &self.gated {
+            let rests = self.gates && self.model.get(gated.rests) == 1;
+            self.held += u64::from(rests);
+            self.model.set(gated.clock, u64::from(!rests));
+        }
         self.model.eval();
         self.model.advance(1);
         self.cycle += 1;

@@ -124,6 +124,12 @@ impl Model {
         self.names.iter().map(|(_, id)| *id).filter(is_clock)
     }
 
+    /// A port's name.
+    #[must_use]
+    pub fn name(&self, port: PortId) -> &str {
+        &self.ports[port.0 as usize].name
+    }
+
     /// Width of a port in bits.
     #[must_use]
     pub fn width(&self, port: PortId) -> u32 {

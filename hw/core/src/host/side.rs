@@ -30,6 +30,7 @@ use crate::prim::all::All;
 use crate::prim::arbiter::Arbiter;
 use crate::prim::block_fifo::BlockFifo;
 use crate::prim::fork::Fork;
+use crate::prim::reg::Reg;
 use crate::slot::{SlotCommand, SlotData, SlotDone, SlotRead, SlotResponse, SlotWrite};
 use crate::state::access::XlatRequest;
 use crate::state::command::{KeyWork, ObjectCommand, ObjectReply};
@@ -62,10 +63,12 @@ block! {
     ///   `rx_*`, `tx_*`: packets from and to the front ends; `tx_raw`: whole frames; `raw_enable`: those that are not RoCE are wanted; `raw_dropped`: one was lost. `class_counts`, `tx_frame`, `tx_turned`: what the front ends count; `mac`: the card's address; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
     ///   a simulation did not evaluate; `quiet`: it may, as long as nobody outside does anything, until `wake`.
     ///   `clears`: everything inside is being forgotten, and kernels have to, too. `kernel_*`: the slots, as [`slot`](crate::slot) says.
+    ///   `kernel_clock`: of the fabric, and meant for the kernels; its edges are those of `clock`, less some of those in which `kernel_clock_rests`.
     /// - **Reset** drops everything; the host's side of both buses has to be reset with it. A store to `control.reset` drops
     ///   everything but the buses, after what they carry has ended.
     pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize, const KERNELS: usize, const WRITERS: usize, const PORT: usize, const BUFFER: usize, const STAGE: usize> {
         pub clock: Signal<In, Clock>,
+        pub kernel_clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub lite_aw: StreamSink<LiteAddress>,
         pub lite_w: StreamSink<LiteWrite>,
@@ -92,6 +95,7 @@ block! {
         pub link: Signal<In, Bit>,
         pub stirs: Signal<In, Bit>,
         pub clears: Signal<Out, Bit>,
+        pub kernel_clock_rests: Signal<Out, Bit>,
         pub kernel_reset: Signal<Out, Bits<KERNELS>>,
         pub kernel_command: [StreamSource<SlotCommand>; KERNELS] = std::array::from_fn(|_| StreamSource::default()),
         pub kernel_data_in: [StreamSource<Beat<D>>; KERNELS] = std::array::from_fn(|_| StreamSource::default()),
@@ -129,6 +133,9 @@ block! {
         events: Events<4>,
         restart: Restart,
         calm: Calm,
+        kernel_calm: Calm,
+        /// On the clock of those whom it resets, so that they stand still with it.
+        kernel_hold: Reg<Bit>,
         cycles: Time,
         counts: Counts,
         hold: Signal<Local, Bit>,
@@ -137,6 +144,9 @@ block! {
         entry_waits: Signal<Local, Bit>,
         is_for_transport: Signal<Local, Bit>,
         is_for_fabric: Signal<Local, Bit>,
+        is_asked: Signal<Local, Bit>,
+        is_asking: Signal<Local, Bit>,
+        is_working: Signal<Local, Bit>,
         /// The first client of the MMU that is the transport's.
         transport_clients: Constant<Bits<3>> = number(fetch::CLIENT),
         /// The first that is the fabric's.
@@ -221,11 +231,14 @@ impl<
             self, clock, control, tables, work, transport, reader, writer, events, counts, restart, calm,
             cycles
         );
-        clock!(self, clock, fabric, change_fork_kernels, kernel_writes, passed);
+        clock!(self, kernel_clock, fabric);
+        dff_setup!(self, kernel_clock, kernel_hold);
+        clock!(self, clock, kernel_calm, change_fork_kernels, kernel_writes, passed);
         clock!(self, clock, changes, change_fork, writes, dones, asks, moved, behind_event, behind_emptied);
         self.control.reset.next = self.reset.val();
         self.restart.reset.next = self.reset.val();
         self.calm.reset.next = self.reset.val();
+        self.kernel_calm.reset.next = self.reset.val();
         self.cycles.reset.next = self.reset.val();
         self.counts.reset.next = self.reset.val();
         self.hold.next = self.reset.val() | self.restart.hold.val();
@@ -235,7 +248,8 @@ impl<
         self.changes.reset.next = self.hold.val();
         self.change_fork.reset.next = self.hold.val();
         self.change_fork_kernels.reset.next = self.hold.val();
-        self.fabric.reset.next = self.hold.val();
+        self.kernel_hold.d.next = self.hold.val();
+        self.fabric.reset.next = self.kernel_hold.q.val();
         self.kernel_writes.reset.next = self.hold.val();
         self.passed.reset.next = self.hold.val();
         self.writes.reset.next = self.hold.val();
@@ -452,7 +466,7 @@ impl<
         self.control.kernel_failed.next = self.fabric.answered_failed.val();
         self.control.kernel_expired.next = self.fabric.expired.val();
         self.control.kernel_aborted.next = self.fabric.aborted.val();
-        self.clears.next = self.restart.hold.val();
+        self.clears.next = self.kernel_hold.q.val();
         self.kernel_reset.next = self.fabric.kernel_reset.val();
         for i in 0..KERNELS {
             StreamSource::<SlotCommand>::link(
@@ -574,6 +588,35 @@ impl<
             | self.events.busy.val();
         self.restart.request.next = self.control.restart.val();
         self.restart.busy.next = self.is_busy.val();
+        // The fabric and its kernels stand still unless somebody gives them something, they give something, or they work.
+        self.is_working.next = self.fabric.busy.val() | !self.fabric.ready.val();
+        for i in 0..KERNELS {
+            // One that takes no command has not ended yet, though its answer may have left.
+            self.is_working.next = self.is_working.val() | !self.kernel_command[i].ready.val();
+        }
+        self.is_asked.next = self.transport.reserves.val()
+            | self.transport.call_data.valid.val()
+            | self.transport.call.valid.val()
+            | self.transport.stage_sends.val()
+            | self.transport.stage_frees.val()
+            | self.change_fork_kernels.right.valid.val()
+            | self.work.jobs_drained.val()
+            | self.tables.drain_moves.val()
+            | (self.tables.answer.valid.val() & self.is_for_fabric.val())
+            | self.reader.kernel_data.valid.val();
+        self.is_asking.next = self.fabric.news.valid.val()
+            | self.fabric.failure.valid.val()
+            | self.fabric.results.valid.val()
+            | self.fabric.read_xlat.valid.val()
+            | self.fabric.write_xlat.valid.val()
+            | self.fabric.area_enable.val()
+            | self.fabric.read.valid.val()
+            | self.fabric.write.valid.val()
+            | self.fabric.write_data.valid.val();
+        self.kernel_calm.moves.next =
+            self.hold.val() | self.is_working.val() | self.is_asked.val() | self.is_asking.val();
+        self.kernel_clock_rests.next = self.kernel_calm.quiet.val();
+
         self.calm.moves.next = self.stirs.val()
             | self.behind_event.busy.val()
             | self.behind_emptied.busy.val()
@@ -582,11 +625,10 @@ impl<
             | self.tables.patrols.val()
             | self.work.moves.val()
             | self.transport.moves.val()
-            | self.fabric.busy.val()
+            | self.is_working.val()
             | self.changes.level.val().any()
             | !self.work.ready.val()
             | !self.transport.ready.val()
-            | !self.fabric.ready.val()
             | !self.tables.ready.val()
             | !self.restart.open.val()
             | self.r.valid.val()

@@ -21,6 +21,22 @@ endmodule",
     )
 }
 
+/// Counts cycles on one clock, and on another, which rests while `enable` is low.
+pub(crate) fn resting() -> Verilog {
+    design(
+        "module resting (
+    input wire clock, input wire other, input wire enable,
+    output wire other_rests, output reg [15:0] count, output reg [15:0] others
+);
+    assign other_rests = ~enable;
+    initial begin count = 0; others = 0; end
+    always @(posedge clock) count <= count + 16'd1;
+    always @(posedge other) others <= others + 16'd1;
+endmodule",
+        "top resting\nclock clock 1\nclock other 1\nin enable 1\nout other_rests 1\nout count 16\nout others 16",
+    )
+}
+
 const STREAM_PORTS: &str = "
     input wire clock, input wire reset,
     input wire [W-1:0] sink$payload, input wire sink$valid, output wire sink$ready,

@@ -157,3 +157,20 @@ fn noise_between_beats_changes_every_cycle_or_once_a_pause() {
     };
     assert_eq!((noises(false), noises(true)), (8, 1));
 }
+
+#[test]
+fn a_second_clock_is_held_while_it_rests() {
+    let mut bench = Bench::new(Model::load(&designs::resting()).unwrap()).unwrap();
+    let port = |name| bench.model().port(name).unwrap();
+    let (enable, count, others) = (port("enable"), port("count"), port("others"));
+    let mut counts = |enabled, gates| {
+        bench.model_mut().set(enable, enabled);
+        bench.gates(gates);
+        bench.run(5);
+        (bench.model().get(count), bench.model().get(others), bench.held())
+    };
+    assert_eq!(counts(1, true), (5, 5, 0), "it rises with the first");
+    assert_eq!(counts(0, true), (10, 5, 5), "it rests");
+    assert_eq!(counts(0, false), (15, 10, 5), "it may, and is not let");
+    assert_eq!(counts(1, false), (20, 15, 5));
+}
