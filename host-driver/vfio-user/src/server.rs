@@ -1,0 +1,210 @@
+//! The device's end: one client at a time, each of them a stranger.
+//!
+//! 1. A function has one client. Another one that connects meanwhile is left waiting for [`PATIENCE`], because a client that has
+//!    just ended may not be cleared away yet, and is then refused: `EBUSY`.
+//! 2. However a client ends (it closes the socket, it dies, it says what is no message), the function is told, and takes
+//!    care that nothing of the client is left before the next one is let in.
+//! 3. A request that makes no sense is answered with an error and changes nothing. Where the bytes cannot even be taken for
+//!    a message, the connection ends. Neither concerns any other server.
+
+pub mod memory;
+mod session;
+
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::Errno;
+use crate::socket::{self, Socket};
+use memory::Window;
+
+/// How long a client waits for the one before it.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Memory that a client shows to the device.
+#[derive(Clone, Debug)]
+pub struct Range {
+    /// Where the device sees it.
+    pub address: u64,
+    /// Bytes; not none.
+    pub size: u64,
+    /// May the device read it?
+    pub is_read: bool,
+    /// May it write to it?
+    pub is_written: bool,
+    /// Where it is. `None` for a range that cannot be reached: accesses to it fail.
+    pub window: Option<Window>,
+}
+
+/// How a client ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// It closed the connection, or died.
+    Left,
+    /// It broke the rules, or the connection broke.
+    Broken(socket::Error),
+    /// Its first message did not settle the version.
+    Version,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Left => out.write_str("has left"),
+            Self::Broken(error) => write!(out, "was sent away: {error}"),
+            Self::Version => out.write_str("was sent away: it did not begin with a version we speak"),
+        }
+    }
+}
+
+/// A PCI function that can be served. Calls come from one thread at a time, those of a client between
+/// [`attach`](Self::attach) and [`detach`](Self::detach).
+pub trait Function: Send + Sync + 'static {
+    /// Bytes of its region of this index, below [`region::COUNT`](crate::body::region::COUNT); 0 where there is none.
+    fn region_len(&self, index: usize) -> u64;
+
+    /// How many interrupts of the kind of this index, below [`interrupt::COUNT`](crate::body::interrupt::COUNT), it has.
+    fn interrupts(&self, index: usize) -> usize;
+
+    /// A client has come, a process of this number if the system knows.
+    fn attach(&self, process: Option<u32>);
+
+    /// Reads from a region, within its length.
+    ///
+    /// # Errors
+    /// When an access of this kind is not possible there.
+    fn read(&self, region: usize, offset: u64, bytes: &mut [u8]) -> Result<(), Errno>;
+
+    /// Writes to a region, within its length.
+    ///
+    /// # Errors
+    /// When an access of this kind is not possible there.
+    fn write(&self, region: usize, offset: u64, bytes: &[u8]) -> Result<(), Errno>;
+
+    /// Lets the device at memory.
+    ///
+    /// # Errors
+    /// When something is mapped there already (`EEXIST`), the range is none, or there is no room for another.
+    fn map(&self, range: Range) -> Result<(), Errno>;
+
+    /// Takes the mappings away that lie between these addresses, both included. The device touches them no more.
+    ///
+    /// # Errors
+    /// When this would cut one in two; then nothing is taken away.
+    fn unmap(&self, first: u64, last: u64) -> Result<(), Errno>;
+
+    /// Connects interrupts of a kind, from `start` on, within their number: each to its descriptor, or to none.
+    ///
+    /// # Errors
+    /// When they cannot be connected.
+    fn connect(&self, index: usize, start: usize, events: Vec<Option<OwnedFd>>) -> Result<(), Errno>;
+
+    /// Resets the function; mappings and connections stay.
+    ///
+    /// # Errors
+    /// When it cannot be reset.
+    fn reset(&self) -> Result<(), Errno>;
+
+    /// The client has ended. When this returns, nothing of it can be reached, and the function is as after power-up.
+    fn detach(&self, ending: &Ending);
+}
+
+/// Is the function taken?
+#[derive(Default)]
+struct Turn {
+    is_taken: Mutex<bool>,
+    freed: Condvar,
+}
+
+impl Turn {
+    /// Takes the function, if it becomes free soon.
+    fn take(&self) -> bool {
+        let taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.freed.wait_timeout_while(taken, PATIENCE, |taken| *taken);
+        let mut taken = waited.unwrap_or_else(PoisonError::into_inner).0;
+        !std::mem::replace(&mut taken, true)
+    }
+
+    fn free(&self) {
+        *self.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.freed.notify_one();
+    }
+}
+
+/// A function at a socket.
+pub struct Server {
+    listener: UnixListener,
+    path: PathBuf,
+    function: Arc<dyn Function>,
+}
+
+impl Server {
+    /// Binds a socket at `path`, in place of one that a server left there.
+    ///
+    /// # Errors
+    /// When somebody serves there, or something else is there, or the socket cannot be made.
+    pub fn bind(path: &Path, function: Arc<dyn Function>) -> io::Result<Self> {
+        // A connection to a file of any other kind is refused as well, and such a file is not ours to remove.
+        let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+        match UnixStream::connect(path) {
+            Ok(_) => return Err(ErrorKind::AddrInUse.into()),
+            Err(error) if is_socket && error.kind() == ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path)?;
+            }
+            Err(_) => {}
+        }
+        Ok(Self { listener: UnixListener::bind(path)?, path: path.to_path_buf(), function })
+    }
+
+    /// Where it serves.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Serves one client after the other, until the socket fails.
+    ///
+    /// # Errors
+    /// When no more clients can be let in.
+    pub fn run(&self) -> io::Result<()> {
+        let turn = Arc::new(Turn::default());
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                // It was gone before it was let in.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if !turn.take() {
+                session::refuse(stream, Errno::BUSY);
+                continue;
+            }
+            let (function, turn) = (Arc::clone(&self.function), Arc::clone(&turn));
+            // A thread of its own, so that a client that says nothing keeps nobody from being refused.
+            thread::spawn(move || {
+                session::serve(&Socket::of_server(stream), &*function);
+                turn.free();
+            });
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Whoever finds it later finds nobody behind it, and may remove it.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! A server against clients of both kinds: those that keep to the rules, and those that do not.
+
+mod fake;
+mod hostile;
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::time::Instant;
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::*;
+use crate::Client;
+use crate::body::{self, interrupt, region};
+use crate::client;
+use crate::version::Capabilities;
+use fake::{Fake, served};
+
+#[test]
+fn a_client_finds_a_pci_function_with_its_regions_and_interrupts() {
+    let (path, _fake) = served();
+    let client = Client::connect(&path).unwrap();
+    assert_eq!(client.capabilities(), &Capabilities::OURS);
+    let info = client.info().unwrap();
+    assert_eq!((info.flags, info.regions, info.interrupts), (body::PCI | body::RESETTABLE, 9, 5));
+    let sizes: Vec<u64> = (0..region::COUNT).map(|index| client.region(index).unwrap().size).collect();
+    assert_eq!(sizes, [0x1000, 0, 0, 0, 0, 0, 0, 0x100, 0]);
+    let counts: Vec<u32> =
+        (0..interrupt::COUNT).map(|index| client.interrupts(index).unwrap().count).collect();
+    assert_eq!(counts, [0, 0, 40, 0, 0]);
+}
+
+#[test]
+fn accesses_reach_the_function_in_order() {
+    let (path, _fake) = served();
+    let client = Client::connect(&path).unwrap();
+    client.write(region::BAR0, 8, &7_u64.to_ne_bytes()).unwrap();
+    // Nobody waits for these, and the read comes behind them.
+    for value in 0..1000_u32 {
+        client.post(region::BAR0, 0xffc, &value.to_ne_bytes()).unwrap();
+    }
+    let mut bytes = [0; 4];
+    client.read(region::BAR0, 0xffc, &mut bytes).unwrap();
+    assert_eq!(u32::from_ne_bytes(bytes), 999);
+    let mut bytes = [0; 8];
+    client.read(region::BAR0, 8, &mut bytes).unwrap();
+    assert_eq!(u64::from_ne_bytes(bytes), 7);
+    let refused = client.read(region::BAR0, fake::REFUSED, &mut bytes).unwrap_err();
+    assert_eq!(refused.refusal(), Some(Errno::IO), "{refused}");
+    client.reset().unwrap();
+    client.read(region::BAR0, 8, &mut bytes).unwrap();
+    assert_eq!(bytes, [0; 8]);
+}
+
+#[test]
+fn the_function_reaches_the_memory_it_is_shown_and_no_other() {
+    let (path, fake) = served();
+    let client = Client::connect(&path).unwrap();
+    let memory = File::from(memfd_create("memory", MemfdFlags::CLOEXEC).unwrap());
+    memory.set_len(0x4000).unwrap();
+    client.map(memory.as_fd(), 0x1000, 0x8_0000, 0x2000).unwrap();
+    fake.write(0x8_0ffe, b"over the page");
+    assert_eq!(fake.read(0x8_0ffe, 13).as_deref(), Some(&b"over the page"[..]));
+    let mut bytes = [0; 13];
+    memory.read_exact_at(&mut bytes, 0x1ffe).unwrap();
+    assert_eq!(&bytes, b"over the page");
+    let taken = client.map(memory.as_fd(), 0, 0x8_1000, 0x1000).unwrap_err();
+    assert_eq!(taken.refusal(), Some(Errno::EXIST), "{taken}");
+    client.unmap(0x8_0000, 0x2000).unwrap();
+    assert_eq!(fake.read(0x8_0000, 1), None);
+}
+
+#[test]
+fn interrupts_are_told_by_the_descriptors_of_the_client() {
+    let (path, fake) = served();
+    let client = Client::connect(&path).unwrap();
+    let events: Vec<OwnedFd> = (0..40).map(|_| eventfd(0, EventfdFlags::NONBLOCK).unwrap()).collect();
+    let borrowed: Vec<_> = events.iter().map(AsFd::as_fd).collect();
+    // More than one message can bring.
+    client.connect_interrupts(interrupt::MSIX, &borrowed).unwrap();
+    fake.fire(35);
+    let mut count = [0; 8];
+    assert_eq!(rustix::io::read(&events[35], &mut count), Ok(8));
+    assert_eq!(rustix::io::read(&events[34], &mut count), Err(Errno::AGAIN));
+}
+
+#[test]
+fn one_client_follows_the_other_and_finds_nothing_of_it() {
+    let (path, fake) = served();
+    let memory = File::from(memfd_create("memory", MemfdFlags::CLOEXEC).unwrap());
+    memory.set_len(0x1000).unwrap();
+    for _ in 0..20 {
+        let client = Client::connect(&path).unwrap();
+        let mut bytes = [0; 4];
+        client.read(region::BAR0, 0, &mut bytes).unwrap();
+        assert_eq!(bytes, [0; 4]);
+        client.write(region::BAR0, 0, &[1; 4]).unwrap();
+        client.map(memory.as_fd(), 0, 0, 0x1000).unwrap();
+    }
+    fake.ended(20);
+    assert_eq!(fake.read(0, 1), None);
+}
+
+#[test]
+fn a_second_client_is_refused_while_there_is_one() {
+    let (path, fake) = served();
+    let first = Client::connect(&path).unwrap();
+    let started = Instant::now();
+    let refused = Client::connect(&path).unwrap_err();
+    assert_eq!(refused.refusal(), Some(Errno::BUSY), "{refused}");
+    assert!(started.elapsed() >= PATIENCE, "it might have become free");
+    first.info().unwrap();
+    drop(first);
+    Client::connect(&path).unwrap();
+    fake.ended(2);
+}
+
+#[test]
+fn a_socket_that_was_left_is_replaced_and_one_that_is_served_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("card");
+    drop(UnixListener::bind(&path).unwrap());
+    let server = Server::bind(&path, Arc::new(Fake::default())).unwrap();
+    let taken = Server::bind(&path, Arc::new(Fake::default())).err().expect("it is served");
+    assert_eq!(taken.kind(), ErrorKind::AddrInUse);
+    drop(server);
+    assert!(!path.exists());
+    let nobody = Client::connect(&path).unwrap_err();
+    assert!(matches!(nobody, client::Error::Connect { .. }), "{nobody}");
+    std::fs::write(&path, "precious").unwrap();
+    assert!(Server::bind(&path, Arc::new(Fake::default())).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+}
