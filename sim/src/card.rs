@@ -174,6 +174,12 @@ impl Card {
         self.bars.push(self.bench.cycle(), access);
     }
 
+    /// Accesses to a BAR that have not arrived at the card.
+    #[must_use]
+    pub fn accesses_under_way(&self) -> usize {
+        self.bars.under_way()
+    }
+
     /// The value of the load made last, once the processor has it.
     pub fn loaded(&mut self) -> Option<u64> {
         self.bars.value(self.bench.cycle())

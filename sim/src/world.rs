@@ -78,6 +78,37 @@ impl World {
         self.stations.len() - 1
     }
 
+    /// Chooses whether simulated time keeps behind the wall clock, because somebody outside is attached; while a
+    /// [peer](Peer::is_outside) is, it does in any case.
+    pub fn keep_pace(&mut self, keep: bool) {
+        let outside =
+            |station: &Station| matches!(&station.body, Body::Guest(guest) if guest.peer.is_outside());
+        if !keep && !self.stations.iter().any(outside) {
+            self.pace = None;
+        } else if self.pace.is_none() {
+            self.pace = Some(Pace::new(self.profile.clock_khz()));
+        }
+    }
+
+    /// How long nothing will happen, unless somebody outside does something; `None` when something does in the next cycle.
+    #[must_use]
+    pub fn quiet_time(&self) -> Option<Duration> {
+        let Some(due) = self.next_due() else { return Some(Duration::MAX) };
+        let cycles = due.saturating_sub(self.now);
+        let nanoseconds = cycles.saturating_mul(1_000_000) / u64::from(self.profile.clock_khz());
+        (self.is_skipping && cycles > 1).then_some(Duration::from_nanos(nanoseconds))
+    }
+
+    /// Lets quiet time pass, as much as has passed on the wall clock, while somebody outside is attached.
+    pub fn catch_up(&mut self) {
+        let Some(pace) = &mut self.pace else { return };
+        let due = self.stations.iter().filter_map(Station::next_due);
+        let due = due.chain(self.switch.as_ref().and_then(|(switch, _)| switch.next_due())).min();
+        let passed = pace.passed(self.now, due.unwrap_or(u64::MAX).max(self.now));
+        self.skipped += passed - self.now;
+        self.now = passed;
+    }
+
     /// Chooses whether quiet time is jumped over; it is at first.
     pub fn skip_quiet_time(&mut self, skip: bool) {
         self.is_skipping = skip;
@@ -114,6 +145,18 @@ impl World {
     /// When there is no card at this station.
     pub fn card(&mut self, index: usize) -> &mut Card {
         match &mut self.present(index).body {
+            Body::Card(card) => card,
+            Body::Guest(_) => panic!("station {index} is no card"),
+        }
+    }
+
+    /// The same, as it was when something happened to it last: it is not brought up to the world's time, which would cost a
+    /// cycle of the model. What has come to its host is here already.
+    ///
+    /// # Panics
+    /// When there is no card at this station.
+    pub fn card_at_rest(&mut self, index: usize) -> &mut Card {
+        match &mut self.stations[index].body {
             Body::Card(card) => card,
             Body::Guest(_) => panic!("station {index} is no card"),
         }

@@ -245,4 +245,18 @@ pub enum Advice {
     /// Too little memory may be locked.
     #[error("raise the limit of locked memory: `ulimit -l`, or LimitMEMLOCK= of the service")]
     LockedMemory,
+    /// Nobody serves a card there.
+    #[error("start the cards first: `stroma-fabric` tells where it serves them")]
+    Fabric,
+    /// Somebody else has the card.
+    #[error("a card serves one process at a time: end the one that has it, or take another card")]
+    Busy,
+    /// This process cannot lend its memory.
+    #[error(
+        "mount /proc, and let the process open /proc/self/mem: it cannot as an ordinary user when it is not dumpable"
+    )]
+    OwnMemory,
+    /// The server does not take the memory for ours.
+    #[error("run this process and the cards in one PID namespace, with one /proc")]
+    Namespace,
 }

@@ -3,7 +3,8 @@
 //! ```text
 //!   verbs ──▶ Card ──▶ Backend ◀── Vfio (kernel VFIO) ──▶ Mmio (BARs)
 //!     │                   ▲  ▲                              MSI-X event descriptors, IOMMU
-//!     │                   │  └──── the simulated card, the mock
+//!     │                   │  └── VfioUser ──▶ a card in another process, over a socket
+//!     │                   └───── the simulated card, the mock
 //!     ├──▶ WorkRing, EntryRing    arithmetic alone
 //!     └──▶ Mapping ──▶ DmaMemory  memory the card may read and write
 //! ```
@@ -31,7 +32,7 @@
 //!
 //! # Safety model
 //!
-//! Unsafe code is in `mmio`, `dma` and `vfio`. A card may write to mapped memory at any time, so safe code reaches it
+//! Unsafe code is in `mmio`, `dma`, `event` and `vfio`. A card may write to mapped memory at any time, so safe code reaches it
 //! through atomics only. A backend holds a share of the memory for as long as it is mapped: memory is never freed under
 //! the card, and a slice of it, which needs the only share, can be had before mapping and after unmapping alone.
 
@@ -42,8 +43,10 @@ pub mod barrier;
 mod capabilities;
 mod card;
 mod chain;
+mod command;
 mod dma;
 mod error;
+mod event;
 mod mapping;
 mod mmio;
 #[cfg(any(test, feature = "mock"))]
@@ -55,6 +58,7 @@ pub mod ring;
 mod version;
 #[cfg(target_arch = "x86_64")]
 mod vfio;
+mod vfio_user;
 
 pub use backend::{Backend, BarId, Identity, Iova, Wake};
 pub use capabilities::{Capabilities, Features};
@@ -68,3 +72,4 @@ pub use ring::{EntryRing, WorkRing};
 pub use version::Version;
 #[cfg(target_arch = "x86_64")]
 pub use vfio::Vfio;
+pub use vfio_user::VfioUser;

@@ -11,16 +11,6 @@ use crate::{Advice, Error, Result};
 pub(crate) const DEVICES: &str = "/sys/bus/pci/devices";
 const DRIVER: &str = "vfio-pci";
 
-/// Command register of the configuration space: its place, and the bits we need.
-pub(crate) const COMMAND_AT: u64 = 4;
-const COMMAND_MEMORY: u16 = 1 << 1;
-const COMMAND_BUS_MASTER: u16 = 1 << 2;
-
-/// The command register with BARs that answer and DMA that is allowed; other bits as they were.
-pub(crate) const fn enabled(command: u16) -> u16 {
-    command | COMMAND_MEMORY | COMMAND_BUS_MASTER
-}
-
 /// A device that VFIO can have.
 #[derive(Debug)]
 pub(crate) struct Device {
@@ -114,12 +104,5 @@ pub(crate) mod tests {
             assert!(refused.to_string().contains("bind the device to vfio-pci"), "{refused}");
             assert!(refused.to_string().contains(ADDRESS), "{refused}");
         }
-    }
-
-    #[test]
-    fn enabling_sets_memory_and_bus_master_and_keeps_the_rest() {
-        assert_eq!(enabled(0x0000), 0x0006);
-        assert_eq!(enabled(0x0540), 0x0546);
-        assert_eq!(enabled(0x0006), 0x0006);
     }
 }

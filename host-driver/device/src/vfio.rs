@@ -5,10 +5,10 @@
 use std::{
     collections::HashMap,
     io,
-    os::fd::{AsRawFd, BorrowedFd, RawFd},
+    os::fd::{AsRawFd, BorrowedFd},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use memmap2::MmapOptions;
@@ -26,7 +26,9 @@ use vmm_sys_util::{
 
 use crate::{
     Advice, Backend, BarId, DmaMemory, Error, Identity, Iova, Mmio, Result, Wake,
-    pci::{self, COMMAND_AT, DEVICES},
+    command::{self, COMMAND_AT},
+    event::take_by,
+    pci::{self, DEVICES},
 };
 
 /// A card bound to vfio-pci, with an IOMMU between it and our memory.
@@ -125,10 +127,10 @@ fn enable(device: &VfioDevice, address: &str) -> Result<()> {
         device.region_read(VFIO_PCI_CONFIG_REGION_INDEX, &mut bytes, COMMAND_AT);
         u16::from_le_bytes(bytes)
     };
-    let wanted = pci::enabled(read());
+    let wanted = command::enabled(read());
     device.region_write(VFIO_PCI_CONFIG_REGION_INDEX, &wanted.to_le_bytes(), COMMAND_AT);
     let found = read();
-    if found != pci::enabled(found) {
+    if found != command::enabled(found) {
         return Err(Error::Backend {
             operation: format!("setting Memory and Bus Master for {address}"),
             advice: None,
@@ -138,45 +140,9 @@ fn enable(device: &VfioDevice, address: &str) -> Result<()> {
     Ok(())
 }
 
-/// Waits until `fd` can be read, `timeout` at most.
-fn readable(fd: RawFd, timeout: Duration) -> io::Result<bool> {
-    let start = Instant::now();
-    loop {
-        let left = timeout.saturating_sub(start.elapsed());
-        // Rounded up: a wait must not end early and spin.
-        let millis = left.as_nanos().div_ceil(1_000_000);
-        let mut wanted = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one pollfd, which lives through the call.
-        let count = unsafe { libc::poll(&raw mut wanted, 1, i32::try_from(millis).unwrap_or(i32::MAX)) };
-        match count {
-            1 => return Ok(true),
-            0 if start.elapsed() >= timeout => return Ok(false),
-            0 => {}
-            _ => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => {}
-                error => return Err(error),
-            },
-        }
-    }
-}
-
 /// Waits for an event and takes it.
 fn take(event: &EventFd, timeout: Duration) -> io::Result<Wake> {
     take_by(|| event.read(), event.as_raw_fd(), timeout)
-}
-
-fn take_by(mut read: impl FnMut() -> io::Result<u64>, fd: RawFd, timeout: Duration) -> io::Result<Wake> {
-    let start = Instant::now();
-    while readable(fd, timeout.saturating_sub(start.elapsed()))? {
-        match read() {
-            Ok(_) => return Ok(Wake::Fired),
-            // Another thread waits for the same vector and was faster: wait on.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < timeout => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(Wake::TimedOut)
 }
 
 // `VfioDevice::reset` keeps to itself whether anything was reset.

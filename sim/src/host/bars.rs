@@ -81,6 +81,12 @@ impl Bars {
         self.value.take_if(|(due, _)| *due <= now).map(|(_, value)| value)
     }
 
+    /// Accesses on their way to the card.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.queue.len()
+    }
+
     /// The first cycle from `now` on in which something arrives at either end.
     #[must_use]
     pub fn next_due(&self, now: u64) -> Option<u64> {

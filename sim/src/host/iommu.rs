@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use stroma_device::DmaMemory;
+use super::memory::Memory;
 
 /// Bytes of a page, the unit of protection.
 pub const PAGE_BYTES: u64 = 4096;
@@ -27,7 +27,7 @@ pub struct Fault {
     pub access: Access,
 }
 
-/// Why a mapping was refused.
+/// Why a mapping, or the end of some, was refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MapError {
@@ -47,6 +47,16 @@ pub enum MapError {
         /// Its length.
         length: u64,
     },
+    /// A range to be unmapped begins or ends within a mapping.
+    #[error("cannot unmap {first:#x} to {last:#x}: the mapping at {mapping:#x} would be cut")]
+    Cut {
+        /// First address.
+        first: u64,
+        /// Last address.
+        last: u64,
+        /// Start of the mapping.
+        mapping: u64,
+    },
     /// Some of the range is mapped already.
     #[error("cannot map {length:#x} bytes at {iova:#x}: {taken:#x} is mapped already")]
     Taken {
@@ -62,7 +72,7 @@ pub enum MapError {
 /// Memory map of one card. Nothing is mapped at first.
 #[derive(Default)]
 pub struct Iommu {
-    mappings: BTreeMap<u64, Arc<DmaMemory>>,
+    mappings: BTreeMap<u64, Arc<dyn Memory>>,
     hidden: BTreeSet<u64>,
     faults: Vec<Fault>,
 }
@@ -72,24 +82,54 @@ impl Iommu {
     ///
     /// # Errors
     /// When the start is no page or the range overlaps one already mapped; nothing is mapped then.
-    pub fn map(&mut self, iova: u64, memory: &Arc<DmaMemory>) -> Result<(), MapError> {
-        let length = memory.len() as u64;
+    pub fn map<M: Memory + 'static>(&mut self, iova: u64, memory: &Arc<M>) -> Result<(), MapError> {
+        let length = memory.size();
         if !iova.is_multiple_of(PAGE_BYTES) {
             return Err(MapError::Unaligned { iova, length });
         }
         let last = iova.checked_add(length - 1).ok_or(MapError::Beyond { iova, length })?;
         if let Some((taken, before)) = self.mappings.range(..=last).next_back()
-            && taken + (before.len() as u64 - 1) >= iova
+            && taken + (before.size() - 1) >= iova
         {
             return Err(MapError::Taken { iova, length, taken: *taken });
         }
-        self.mappings.insert(iova, Arc::clone(memory));
+        let memory: Arc<M> = Arc::clone(memory);
+        self.mappings.insert(iova, memory);
         Ok(())
     }
 
+    /// How many mappings there are.
+    #[must_use]
+    pub fn mappings(&self) -> usize {
+        self.mappings.len()
+    }
+
     /// Takes the mapping that begins at `iova` away from the card; `None` when there is none.
-    pub fn unmap(&mut self, iova: u64) -> Option<Arc<DmaMemory>> {
+    pub fn unmap(&mut self, iova: u64) -> Option<Arc<dyn Memory>> {
         self.mappings.remove(&iova)
+    }
+
+    /// Takes all mappings between two addresses away, both included; there may be none.
+    ///
+    /// # Errors
+    /// When one of them lies there in part; then all stay.
+    pub fn unmap_between(&mut self, first: u64, last: u64) -> Result<(), MapError> {
+        let end = |start: u64, memory: &Arc<dyn Memory>| start + (memory.size() - 1);
+        let reaching_in = self.mappings.range(..first).next_back();
+        let reaching_in = reaching_in.filter(|(start, memory)| end(**start, memory) >= first);
+        let inside: Vec<u64> = match first <= last {
+            true => self.mappings.range(first..=last).map(|(start, _)| *start).collect(),
+            false => Vec::new(),
+        };
+        let reaching_out = inside.last().and_then(|start| self.mappings.get_key_value(start));
+        let reaching_out = reaching_out.filter(|(start, memory)| end(**start, memory) > last);
+        if let Some((mapping, _)) = reaching_in.or(reaching_out) {
+            return Err(MapError::Cut { first, last, mapping: *mapping });
+        }
+        for start in inside {
+            self.mappings.remove(&start);
+        }
+        Ok(())
     }
 
     /// Makes every access to the page at `iova` fault, mapped or not.
@@ -103,26 +143,22 @@ impl Iommu {
     }
 
     /// Bytes of one page; `None`, and a fault on record, when they are not all there.
-    ///
-    /// # Panics
-    /// Never: what is not there is a fault.
     pub fn read(&mut self, iova: u64, length: usize) -> Option<Vec<u8>> {
-        let (memory, offset) = self.target(iova, length, Access::Read)?;
         let mut bytes = vec![0; length];
-        memory.read(offset, &mut bytes).expect("the target holds the range");
-        Some(bytes)
+        let target = self.target(iova, length);
+        let is_read = target.is_some_and(|(memory, offset)| memory.read(offset, &mut bytes));
+        self.note(is_read, Fault { iova, access: Access::Read });
+        is_read.then_some(bytes)
     }
 
     /// Stores bytes into one page; `false`, and a fault on record, when it is not all there.
-    ///
-    /// # Panics
-    /// Never: what is not there is a fault.
     pub fn write(&mut self, iova: u64, bytes: &[u8]) -> bool {
-        let Some((memory, offset)) = self.target(iova, bytes.len(), Access::Write) else { return false };
         // A thread that sees these bytes sees all that was written before.
         fence(Ordering::Release);
-        memory.write(offset, bytes).expect("the target holds the range");
-        true
+        let target = self.target(iova, bytes.len());
+        let is_written = target.is_some_and(|(memory, offset)| memory.write(offset, bytes));
+        self.note(is_written, Fault { iova, access: Access::Write });
+        is_written
     }
 
     /// Accesses stopped so far.
@@ -131,21 +167,29 @@ impl Iommu {
         &self.faults
     }
 
-    fn target(&mut self, iova: u64, length: usize, access: Access) -> Option<(Arc<DmaMemory>, usize)> {
-        let found = self.mappings.range(..=iova).next_back().and_then(|(start, memory)| {
-            let offset = usize::try_from(iova - start).ok()?;
-            let is_inside = offset.checked_add(length)? <= memory.len();
-            (is_inside && !self.hidden.contains(&(iova / PAGE_BYTES))).then(|| (Arc::clone(memory), offset))
-        });
-        if found.is_none() {
-            self.faults.push(Fault { iova, access });
+    /// Accesses stopped since the last call.
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.faults)
+    }
+
+    fn target(&self, iova: u64, length: usize) -> Option<(&dyn Memory, u64)> {
+        let (start, memory) = self.mappings.range(..=iova).next_back()?;
+        let offset = iova - start;
+        let is_inside = offset.checked_add(length as u64)? <= memory.size();
+        (is_inside && !self.hidden.contains(&(iova / PAGE_BYTES))).then_some((&**memory, offset))
+    }
+
+    fn note(&mut self, is_done: bool, fault: Fault) {
+        if !is_done {
+            self.faults.push(fault);
         }
-        found
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use stroma_device::DmaMemory;
+
     use super::*;
 
     fn memory(pages: u64) -> Arc<DmaMemory> {
@@ -195,5 +239,51 @@ mod tests {
         iommu.map(0x6000, &memory).unwrap();
         iommu.map(0x2000, &memory).unwrap();
         assert_eq!(Arc::strong_count(&memory), 4);
+    }
+    #[test]
+    fn a_range_is_unmapped_with_all_that_lies_in_it_or_not_at_all() {
+        let (mut iommu, memory) = (Iommu::default(), memory(2));
+        for iova in [0x2000, 0x4000, 0x8000] {
+            iommu.map(iova, &memory).unwrap();
+        }
+        for (first, last, mapping) in
+            [(0x3000, 0x5fff, 0x2000), (0x2000, 0x4fff, 0x4000), (0x8001, 0x8002, 0x8000)]
+        {
+            let refused = iommu.unmap_between(first, last);
+            assert_eq!(refused, Err(MapError::Cut { first, last, mapping }));
+        }
+        iommu.unmap_between(0x6000, 0x7fff).unwrap();
+        iommu.unmap_between(0x10_0000, 0x0).unwrap();
+        assert_eq!(iommu.mappings(), 3, "there was nothing");
+        iommu.unmap_between(0x2000, 0x5fff).unwrap();
+        assert_eq!(
+            (iommu.mappings(), iommu.read(0x4000, 1), iommu.read(0x8000, 1)),
+            (1, None, Some(vec![0]))
+        );
+        iommu.unmap_between(0, u64::MAX).unwrap();
+        assert_eq!(Arc::strong_count(&memory), 1);
+    }
+
+    #[test]
+    fn memory_that_is_gone_faults_as_if_it_were_not_mapped() {
+        struct Gone;
+        impl Memory for Gone {
+            fn size(&self) -> u64 {
+                PAGE_BYTES
+            }
+            fn read(&self, _: u64, _: &mut [u8]) -> bool {
+                false
+            }
+            fn write(&self, _: u64, _: &[u8]) -> bool {
+                false
+            }
+        }
+        let mut iommu = Iommu::default();
+        iommu.map(0x1000, &Arc::new(Gone)).unwrap();
+        assert_eq!((iommu.read(0x1008, 8), iommu.write(0x1010, &[1])), (None, false));
+        let [read, write] =
+            [(0x1008, Access::Read), (0x1010, Access::Write)].map(|(iova, access)| Fault { iova, access });
+        assert_eq!(iommu.take_faults(), [read, write]);
+        assert_eq!(iommu.faults(), []);
     }
 }

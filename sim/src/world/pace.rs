@@ -7,7 +7,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the world sleeps at most when nothing happens in it: an answer from outside is not late by more.
+/// How long the world sleeps at a time when nothing happens in it: an answer from outside is not late by more.
 const NAP: Duration = Duration::from_micros(50);
 
 /// How far simulated time may go.
@@ -23,21 +23,28 @@ impl Pace {
     }
 
     /// The cycle to go to, at most `due`, from `now` on: no farther than wall time has passed since the last call. Nothing
-    /// happens before `due`, so a processor that is wanted elsewhere is given up meanwhile.
+    /// happens before `due`, so a processor that is wanted elsewhere is given up meanwhile; slept is only when there is time
+    /// for it, for it takes longer to wake up than most accesses of a host do.
     pub(super) fn admit(&mut self, now: u64, due: u64) -> u64 {
-        if due > now + 1 {
-            let wanted =
-                Duration::from_nanos((due - now).saturating_mul(1_000_000) / u64::from(self.clock_khz));
-            thread::sleep(wanted.min(NAP));
+        if self.cycles(NAP) < due - now {
+            thread::sleep(NAP);
         }
         loop {
-            let cycles = self.cycles(self.looked.elapsed());
-            if cycles > 0 {
-                self.looked = Instant::now();
-                return due.min(now.saturating_add(cycles));
+            let passed = self.passed(now, due);
+            if passed > now {
+                return passed;
             }
             thread::yield_now();
         }
+    }
+
+    /// The same without waiting: perhaps no farther than `now`.
+    pub(super) fn passed(&mut self, now: u64, due: u64) -> u64 {
+        let cycles = self.cycles(self.looked.elapsed());
+        if cycles > 0 {
+            self.looked = Instant::now();
+        }
+        due.min(now.saturating_add(cycles))
     }
 
     fn cycles(&self, wall: Duration) -> u64 {

@@ -1,4 +1,4 @@
-use std::{sync::mpsc, thread};
+use std::{sync::mpsc, thread, time::Instant};
 
 use vmm_sys_util::errno;
 
