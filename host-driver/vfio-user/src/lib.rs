@@ -6,7 +6,7 @@
 //!     └── memory of its own, lent as a descriptor ◀── reads and writes ──┘
 //! ```
 //!
-//! The protocol is QEMU's (`docs/interop/vfio-user.rst`): a [message](message) is a header and a [body]; the first one
+//! The protocol is QEMU's (`docs/interop/vfio-user.rst`): a [message] is a header and a [body]; the first one
 //! settles the [version]. [`Server`] takes one client at a time, believes nothing it says, and has the function forget it when
 //! it is gone, however that came about. [`Client`] is the other end.
 //!

@@ -117,10 +117,9 @@ impl Iommu {
         let end = |start: u64, memory: &Arc<dyn Memory>| start + (memory.size() - 1);
         let reaching_in = self.mappings.range(..first).next_back();
         let reaching_in = reaching_in.filter(|(start, memory)| end(**start, memory) >= first);
-        let inside: Vec<u64> = match first <= last {
-            true => self.mappings.range(first..=last).map(|(start, _)| *start).collect(),
-            false => Vec::new(),
-        };
+        // A range that ends before it begins is none, and the map would not have it.
+        let inside = self.mappings.range(first..=last.max(first)).map(|(start, _)| *start);
+        let inside: Vec<u64> = inside.filter(|start| *start <= last).collect();
         let reaching_out = inside.last().and_then(|start| self.mappings.get_key_value(start));
         let reaching_out = reaching_out.filter(|(start, memory)| end(**start, memory) > last);
         if let Some((mapping, _)) = reaching_in.or(reaching_out) {

@@ -1,0 +1,29 @@
+//! Cards in a process of their own: other processes open them, run their drivers on them, end as they like, and the cards stay.
+//!
+//! ```text
+//!   client ── socket ── Server ── CardFunction ──┐ orders
+//!   client ── socket ── Server ── CardFunction ──┼────────▶ Simulation: World with all cards on one clock
+//!              ...                               ┘             │
+//!   client's memory ◀──────── read and written like files ─────┘
+//! ```
+//!
+//! A thread for each socket listens to the card's client ([`stroma_vfio_user`]); one thread has all the cards, carries out
+//! what the others order, and simulates. [`Plan`] says which cards there are and how they are connected, [`Fabric`] runs them.
+
+#![forbid(unsafe_code)]
+
+mod bell;
+pub mod cli;
+mod config_space;
+mod fabric;
+mod function;
+mod memory;
+mod order;
+mod simulation;
+
+use std::sync::Arc;
+
+pub use fabric::{Error, Fabric, Plan, Wire};
+
+/// Where a fabric tells what happens, a line each.
+pub type Report = Arc<dyn Fn(&str) + Send + Sync>;

@@ -1,0 +1,224 @@
+//! The thread that has the cards: carries out orders, lets time pass, and brings what the cards have for their hosts.
+//!
+//! While a client is attached simulated time keeps behind the wall clock, as [`World`] does with anybody outside. When nothing
+//! will happen by itself, or not for a while, the thread sleeps until an order comes.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::time::Duration;
+
+use stroma_abi::regs::map::VECTORS;
+use stroma_sim::World;
+use stroma_sim::host::bars::Access;
+use stroma_sim::host::iommu::{self, MapError, PAGE_BYTES};
+use stroma_vfio_user::Errno;
+use stroma_vfio_user::server::Range;
+use stroma_vfio_user::version::MAPS_MAX;
+
+use crate::Report;
+use crate::bell::Bell;
+use crate::memory::ClientMemory;
+use crate::order::{Answer, Order, Request};
+
+/// Cycles between two looks for orders. An access takes longer than that on its way.
+const TURN: u64 = 16;
+/// A quiet time shorter than this is not worth falling asleep for.
+const NAP: Duration = Duration::from_micros(50);
+/// Stores on their way to a card; the next one waits.
+const STORES: usize = 32;
+/// Cycles after which a load without an answer is a fault of the card.
+const LOAD_LIMIT: u64 = 100_000;
+
+/// What a card's host waits for, and how it is told.
+#[derive(Default)]
+struct Host {
+    is_attached: bool,
+    /// A load under way, and the cycle by which it should have ended.
+    load: Option<(SyncSender<Answer>, u64)>,
+    /// A store that waits for room.
+    store: Option<SyncSender<Answer>>,
+    bells: [Option<Bell>; VECTORS],
+    /// Interrupts that nobody was connected to.
+    pending: [bool; VECTORS],
+    faults: u64,
+}
+
+impl Host {
+    fn interrupt(&mut self, vector: usize) {
+        match &self.bells[vector] {
+            Some(bell) => bell.ring(),
+            None => self.pending[vector] = true,
+        }
+    }
+
+    /// Connects interrupts; one that came before is told now.
+    fn connect(&mut self, start: usize, bells: Vec<Option<Bell>>) -> Answer {
+        let places = self.bells.get_mut(start..start + bells.len()).ok_or(Errno::INVAL)?;
+        for ((place, pending), bell) in places.iter_mut().zip(&mut self.pending[start..]).zip(bells) {
+            if let Some(bell) = &bell
+                && std::mem::take(pending)
+            {
+                bell.ring();
+            }
+            *place = bell;
+        }
+        Ok(0)
+    }
+}
+
+/// The cards, and what their hosts wait for.
+pub(crate) struct Simulation {
+    world: World,
+    hosts: Vec<Host>,
+    requests: Receiver<Request>,
+    report: Report,
+}
+
+impl Simulation {
+    /// Of the first `cards` stations of a world.
+    pub(crate) fn new(world: World, cards: usize, requests: Receiver<Request>, report: &Report) -> Self {
+        let hosts = (0..cards).map(|_| Host::default()).collect();
+        Self { world, hosts, requests, report: Arc::clone(report) }
+    }
+
+    /// Runs until nobody is left who could give an order.
+    pub(crate) fn run(mut self) {
+        while self.listen() {
+            if self.world.quiet_time() != Some(Duration::MAX) {
+                self.world.run(TURN);
+            }
+            for card in 0..self.hosts.len() {
+                self.deliver(card);
+            }
+        }
+    }
+
+    /// Carries out orders that have come, and waits for the first while nothing else is to be done; `false` when none will come.
+    fn listen(&mut self) -> bool {
+        let is_attached = self.hosts.iter().any(|host| host.is_attached);
+        let mut request = match self.world.quiet_time() {
+            Some(Duration::MAX) => self.requests.recv().map_err(|_| TryRecvError::Disconnected),
+            Some(quiet) if is_attached && quiet >= NAP => {
+                self.requests.recv_timeout(quiet).map_err(|error| match error {
+                    RecvTimeoutError::Timeout => TryRecvError::Empty,
+                    RecvTimeoutError::Disconnected => TryRecvError::Disconnected,
+                })
+            }
+            _ => self.requests.try_recv(),
+        };
+        // What has passed in sleep has passed for the cards as well.
+        self.world.catch_up();
+        loop {
+            match request {
+                Ok(request) => self.obey(request),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+            request = self.requests.try_recv();
+        }
+    }
+
+    fn obey(&mut self, Request { card, order, answer }: Request) {
+        let outcome = match order {
+            Order::Attach => {
+                self.hosts[card].is_attached = true;
+                self.world.keep_pace(true);
+                Ok(0)
+            }
+            Order::Detach => self.detach(card),
+            Order::Access(access) => return self.access(card, access, answer),
+            Order::Map(range) => self.map(card, range),
+            Order::Unmap { first, last } => self
+                .world
+                .card_at_rest(card)
+                .iommu()
+                .unmap_between(first, last)
+                .map(|()| 0)
+                .map_err(|error| errno(&error)),
+            Order::Connect { start, bells } => self.hosts[card].connect(start, bells),
+            Order::Reset => {
+                self.world.reset(card);
+                self.hosts[card].pending = [false; VECTORS];
+                Ok(0)
+            }
+        };
+        // Who asked may have gone.
+        let _ = answer.send(outcome);
+    }
+
+    /// Its memory goes first: from here on no card reaches it. Then the card forgets everything.
+    fn detach(&mut self, card: usize) -> Answer {
+        self.world.card_at_rest(card).iommu().unmap_between(0, u64::MAX).map_err(|error| errno(&error))?;
+        let host = std::mem::take(&mut self.hosts[card]);
+        if host.faults > 0 {
+            (self.report)(&format!("card{card}: {} DMA accesses were stopped in all", host.faults));
+        }
+        self.world.reset(card);
+        self.world.keep_pace(self.hosts.iter().any(|host| host.is_attached));
+        Ok(0)
+    }
+
+    /// Makes an access, which is answered when its value is there, or when there is room for another store.
+    fn access(&mut self, index: usize, access: Access, answer: SyncSender<Answer>) {
+        let limit = self.world.now() + LOAD_LIMIT;
+        let (card, host) = (self.world.card(index), &mut self.hosts[index]);
+        // The late value of a load that was given up is not the value of this one.
+        card.loaded();
+        card.access(access);
+        match access {
+            Access::Load { .. } => host.load = Some((answer, limit)),
+            Access::Store { .. } => host.store = Some(answer),
+        }
+        self.deliver(index);
+    }
+
+    fn map(&mut self, card: usize, range: Range) -> Answer {
+        let (address, size) = (range.address, range.size);
+        let iommu = self.world.card_at_rest(card).iommu();
+        if !size.is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::INVAL);
+        }
+        if iommu.mappings() >= MAPS_MAX {
+            return Err(Errno::NOSPC);
+        }
+        // What leads nowhere need not be mapped to fault.
+        let Some(memory) = ClientMemory::of(range) else { return Ok(0) };
+        iommu.map(address, &Arc::new(memory)).map(|()| 0).map_err(|error| errno(&error))
+    }
+
+    /// Brings what a card has for its host: values, interrupts, news of what went wrong.
+    fn deliver(&mut self, index: usize) {
+        let now = self.world.now();
+        let (card, host) = (self.world.card_at_rest(index), &mut self.hosts[index]);
+        if let Some((answer, limit)) = &host.load {
+            let value = card.loaded().map(Ok).or_else(|| (now >= *limit).then_some(Err(Errno::TIMEDOUT)));
+            if let Some(value) = value {
+                let _ = answer.send(value);
+                host.load = None;
+            }
+        }
+        if let Some(answer) = host.store.take_if(|_| card.accesses_under_way() < STORES) {
+            let _ = answer.send(Ok(0));
+        }
+        while let Some(vector) = card.interrupt() {
+            host.interrupt(vector.into());
+        }
+        for fault in card.iommu().take_faults() {
+            if host.faults == 0 {
+                let kind = match fault.access {
+                    iommu::Access::Read => "read",
+                    iommu::Access::Write => "write",
+                };
+                (self.report)(&format!("card{index}: a DMA {kind} at {:#x} leads to no memory", fault.iova));
+            }
+            host.faults += 1;
+        }
+    }
+}
+
+fn errno(error: &MapError) -> Errno {
+    match error {
+        MapError::Taken { .. } => Errno::EXIST,
+        _ => Errno::INVAL,
+    }
+}

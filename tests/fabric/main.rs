@@ -1,0 +1,128 @@
+//! Cards in a process of their own, and clients in others: what one of them does, or how it ends, concerns the others as
+//! little as with cards in different machines.
+
+mod process;
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use process::{Cards, Process};
+use stroma_device::{Backend, Error, VfioUser};
+use stroma_fabric::{Fabric, Plan, Report, Wire};
+use stroma_tests::effort::share;
+use stroma_top::Profile;
+use stroma_verbs::scenarios;
+
+fn send([from, to]: [&mut Process; 2], seed: u64) {
+    to.tell(&["receive 400000 5000"]);
+    from.tell(&[&format!("fill {seed} 500000 4097"), "send 500000 4097"]);
+    to.tell(&["received 4097", &format!("check {seed} 400000 4097")]);
+}
+
+/// What two clients do with each other: WRITE, READ, SEND both ways, and a call of a kernel.
+fn exchange([near, far]: [&mut Process; 2]) {
+    near.tell(&["fill 1 0 20000", "write 0 100000 20000"]);
+    far.tell(&["check 1 100000 20000", "fill 2 200000 9000"]);
+    near.tell(&["read 200000 300000 9000", "check 2 300000 9000"]);
+    send([near, far], 3);
+    send([far, near], 4);
+    far.tell(&["list 8"]);
+    near.tell(&["walk 100 600000 64", "walk 107 600000 1000"]);
+}
+
+#[test]
+fn two_processes_on_cards_of_a_third_write_read_send_and_call() {
+    let cards = Cards::start();
+    let [mut near, mut far] = cards.clients();
+    exchange([&mut near, &mut far]);
+    near.finish();
+    far.finish();
+    // The cards are as new for the next two.
+    let [mut near, mut far] = cards.clients();
+    exchange([&mut near, &mut far]);
+}
+
+/// Connects a client that has just come to one that was there before.
+fn reconnect(new: &mut Process, place: &str, old: &mut Process) {
+    let renewed = old.ask("renew");
+    new.tell(&[&format!("connect {renewed}")]);
+    old.tell(&[&format!("connect {place}")]);
+}
+
+/// Has so many WRITEs of 64 KiB on their way, and the first bytes there.
+fn flood([from, to]: [&mut Process; 2], count: usize) {
+    to.tell(&["clear 65536 65536"]);
+    from.tell(&["fill 7 0 65536", &format!("flood 65536 65536 {count}")]);
+    to.tell(&["watch 65536"]);
+}
+
+#[test]
+fn a_client_that_is_killed_while_it_writes_leaves_its_card_to_the_next() {
+    let mut cards = Cards::start();
+    let [mut near, mut far] = cards.clients();
+    for _ in 0..2 {
+        flood([&mut near, &mut far], 100);
+        near.kill();
+        let (next, place) = cards.client(0);
+        near = next;
+        reconnect(&mut near, &place, &mut far);
+        exchange([&mut near, &mut far]);
+        assert!(cards.are_running());
+    }
+}
+
+#[test]
+fn a_client_that_is_killed_while_it_is_written_to_leaves_its_card_to_the_next() {
+    let mut cards = Cards::start();
+    let [mut near, mut far] = cards.clients();
+    // Few: the next client's card begins anew in a gap between frames, and there is none until the writer is through.
+    flood([&mut near, &mut far], 3);
+    far.kill();
+    let (mut far, place) = cards.client(1);
+    reconnect(&mut far, &place, &mut near);
+    exchange([&mut near, &mut far]);
+    assert!(cards.are_running());
+}
+
+#[test]
+fn a_hostile_client_is_sent_away_and_the_other_card_does_not_notice() {
+    let cards = Cards::start();
+    let [near, mut far] = cards.clients();
+    near.finish();
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 64], &[0; 3]] {
+        let mut stream = UnixStream::connect(cards.socket(0)).unwrap();
+        stream.write_all(bytes).unwrap();
+    }
+    let (mut near, place) = cards.client(0);
+    reconnect(&mut near, &place, &mut far);
+    exchange([&mut near, &mut far]);
+}
+
+#[test]
+fn a_card_that_is_taken_is_refused_with_what_to_do() {
+    let cards = Cards::start();
+    let (_client, _) = cards.client(0);
+    let Err(refused) = VfioUser::open(cards.socket(0)) else { panic!("it is taken") };
+    assert!(matches!(refused, Error::Backend { .. }));
+    assert!(refused.to_string().contains("one process at a time"), "{refused}");
+}
+
+/// A card of its own for a story of the verbs crate, served by this very process.
+fn card() -> Arc<dyn Backend> {
+    // The folder is left to the system: the cards are served until the process ends.
+    let folder = tempfile::tempdir().unwrap().keep();
+    let plan = Plan { profile: Profile::TenGig, cards: 1, wire: Wire::Cable, seed: 7, folder };
+    let report: Report = Arc::new(|_| {});
+    Fabric::start(&plan, &report).unwrap();
+    Arc::new(VfioUser::open(&plan.socket(0)).unwrap())
+}
+
+#[test]
+fn the_stories_of_the_verbs_crate_hold_over_vfio_user() {
+    let told = share(scenarios::ALL.len());
+    for (name, story) in scenarios::ALL.iter().step_by(scenarios::ALL.len() / told) {
+        println!("{name}");
+        story(card());
+    }
+}
