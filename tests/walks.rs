@@ -36,8 +36,14 @@ pub fn list(pair: &Pair, length: u64) -> Traversal {
         let words = [100 + index, next, value];
         far.put(element, &words.map(u64::to_le_bytes).concat());
     }
+    task(far.at(0))
+}
+
+/// Looks in a list of such elements, from `root` on.
+#[must_use]
+pub fn task(root: u64) -> Traversal {
     Traversal {
-        root: far.at(0),
+        root,
         mask: u64::MAX,
         hop_limit: 1000,
         key_words: 1,

@@ -10,7 +10,7 @@ use stroma_abi::kernel::traversal::Traversal;
 use stroma_abi::{Psn, Qpn};
 use stroma_device::VfioUser;
 use stroma_tests::pair::{address, pattern};
-use stroma_tests::walks::target;
+use stroma_tests::walks::{target, task};
 use stroma_verbs::{
     Access, CompletionQueue, Connection, Device, MemoryRegion, ProtectionDomain, QueuePair, QueuePairKind,
     Status, WorkCompletion,
@@ -154,18 +154,7 @@ impl Client {
     fn walk(&self, key: u64, to: usize, len: usize) -> Result<()> {
         let peer = self.peer()?;
         let length = u32::try_from(len)?;
-        let task = Traversal {
-            root: peer.address,
-            mask: u64::MAX,
-            hop_limit: 1000,
-            key_words: 1,
-            element_words: 3,
-            next_at: 1,
-            value_at: 2,
-            sought: key,
-            value_length: length,
-            ..Traversal::default()
-        };
+        let task = Traversal { sought: key, value_length: length, ..task(peer.address) };
         let parameters = Parameters::new(&task.to_bytes()).context("whole words")?;
         let batch = self.queue_pair.start().wr_id(5).signaled();
         batch.rpc(self.memory.piece(to, len)?, &target(length), peer.remote_key, parameters).post()?;

@@ -10,6 +10,7 @@ use stroma_rpc::{
     Call, Caller, Failed, Invocation, Memory, Outcome, Pending, Regions, Result, Service, Shape,
 };
 use stroma_tests::pair::{End, LIMIT, Pair, pattern};
+use stroma_tests::walks::task;
 use stroma_top::Profile;
 use stroma_verbs::{Access, MemoryRegion, QueuePair, QueuePairKind};
 
@@ -115,18 +116,7 @@ impl Stage {
 
     /// Looks for a key in the list.
     pub(crate) fn walk(&self, sought: u64, value_length: u32) -> Traversal {
-        Traversal {
-            root: self.at(0),
-            sought,
-            mask: u64::MAX,
-            hop_limit: 1000,
-            key_words: 1,
-            element_words: 3,
-            next_at: 1,
-            value_at: 2,
-            value_length,
-            ..Traversal::default()
-        }
+        Traversal { sought, value_length, ..task(self.at(0)) }
     }
 
     /// What is behind a key.

@@ -1,33 +1,27 @@
 //! Event descriptors: waited for, and taken once.
 
-#![expect(unsafe_code, reason = "poll takes a pointer")]
-
 use std::{
     io,
-    os::fd::RawFd,
+    os::fd::BorrowedFd,
     time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
 };
 
 use crate::Wake;
 
 /// Waits until `fd` can be read, `timeout` at most.
-fn readable(fd: RawFd, timeout: Duration) -> io::Result<bool> {
+fn readable(fd: BorrowedFd<'_>, timeout: Duration) -> io::Result<bool> {
     let start = Instant::now();
     loop {
-        let left = timeout.saturating_sub(start.elapsed());
-        // Rounded up: a wait must not end early and spin.
-        let millis = left.as_nanos().div_ceil(1_000_000);
-        let mut wanted = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one pollfd, which lives through the call.
-        let count = unsafe { libc::poll(&raw mut wanted, 1, i32::try_from(millis).unwrap_or(i32::MAX)) };
-        match count {
-            1 => return Ok(true),
-            0 if start.elapsed() >= timeout => return Ok(false),
-            0 => {}
-            _ => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => {}
-                error => return Err(error),
-            },
+        // What is too long for the system is for ever.
+        let left = Timespec::try_from(timeout.saturating_sub(start.elapsed())).ok();
+        match poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], left.as_ref()) {
+            Err(Errno::INTR) => {}
+            outcome => return Ok(outcome? > 0),
         }
     }
 }
@@ -38,7 +32,7 @@ fn readable(fd: RawFd, timeout: Duration) -> io::Result<bool> {
 /// When the system refuses to wait or to read.
 pub(crate) fn take_by(
     mut read: impl FnMut() -> io::Result<u64>,
-    fd: RawFd,
+    fd: BorrowedFd<'_>,
     timeout: Duration,
 ) -> io::Result<Wake> {
     let start = Instant::now();

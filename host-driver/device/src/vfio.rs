@@ -142,7 +142,12 @@ fn enable(device: &VfioDevice, address: &str) -> Result<()> {
 
 /// Waits for an event and takes it.
 fn take(event: &EventFd, timeout: Duration) -> io::Result<Wake> {
-    take_by(|| event.read(), event.as_raw_fd(), timeout)
+    take_by(|| event.read(), borrowed(event), timeout)
+}
+
+fn borrowed(event: &EventFd) -> BorrowedFd<'_> {
+    // SAFETY: the descriptor is open while `event` lives, and the result borrows `event`.
+    unsafe { BorrowedFd::borrow_raw(event.as_raw_fd()) }
 }
 
 // `VfioDevice::reset` keeps to itself whether anything was reset.
@@ -215,9 +220,7 @@ impl Backend for Vfio {
     }
 
     fn event_fd(&self, vector: usize) -> Option<BorrowedFd<'_>> {
-        let event = self.vectors.get(vector)?;
-        // SAFETY: the descriptor is open while `self` lives, and the result borrows `self`.
-        Some(unsafe { BorrowedFd::borrow_raw(event.as_raw_fd()) })
+        self.vectors.get(vector).map(borrowed)
     }
 
     fn reset(&self) -> Result<()> {

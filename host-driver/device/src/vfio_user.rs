@@ -9,7 +9,7 @@ use std::{
     collections::HashMap,
     fs::File,
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -202,7 +202,7 @@ impl Backend for VfioUser {
         let event = self.vectors.get(vector).ok_or(Error::NoVector { vector, count })?;
         let mut told = [0; 8];
         let read = || Ok(rustix::io::read(event, &mut told).map(|_| u64::from_ne_bytes(told))?);
-        take_by(read, event.as_raw_fd(), timeout).map_err(|source: io::Error| Error::Backend {
+        take_by(read, event.as_fd(), timeout).map_err(|source: io::Error| Error::Backend {
             operation: format!("waiting for vector {vector}"),
             advice: None,
             source: source.into(),

@@ -110,7 +110,7 @@ fn an_event_taken_by_another_thread_does_not_end_a_wait() {
     let stolen = || io::Error::from(io::ErrorKind::WouldBlock);
     let wait = |reads: Vec<io::Result<u64>>, timeout| {
         let mut reads = reads.into_iter();
-        let outcome = take_by(|| reads.next().unwrap(), event.as_raw_fd(), timeout);
+        let outcome = take_by(|| reads.next().unwrap(), borrowed(&event), timeout);
         (outcome.map_err(|error| error.kind()), reads.len())
     };
     let long = Duration::from_mins(1);
