@@ -96,7 +96,7 @@ const ALLOWED: &[Row] = &[
 /// Files that may name the golden endpoint: those that make a peer of it.
 const GOLDEN: [&str; 2] = ["peer/golden.rs", "peer/tests.rs"];
 /// What others may name of the peers: what knows no protocol.
-const PLAIN_PEERS: [&str; 4] = ["Peer", "Raw", "Arrived", "Datagram"];
+const PLAIN_PEERS: [&str; 7] = ["Peer", "Raw", "Arrived", "Datagram", "Door", "Outside", "Tap"];
 
 /// Collects every path that begins with a crate of the workspace or `RustHDL`; apart, those into the model or to the peer
 /// made of it. Offences are ways around this test.

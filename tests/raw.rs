@@ -1,5 +1,9 @@
 //! The raw Ethernet queue: what is not RoCE reaches the host byte for byte, and frames of the host reach the wire.
 
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use stroma_abi::regs::map::counters;
 use stroma_abi::wire::ipv4;
 use stroma_sim::link::LinkConfig;
@@ -9,7 +13,7 @@ use stroma_tests::pair::{End, Pair, pattern};
 use stroma_tests::recorded_roce;
 use stroma_tests::widths;
 use stroma_top::Profile;
-use stroma_verbs::{QueuePairState, RawQueue, Status, WorkOp};
+use stroma_verbs::{Error, Neighbours, QueuePairState, RawQueue, Status, WorkOp};
 use stroma_verilate::Options;
 
 /// Where receives go, one every [`ROOM`] bytes.
@@ -378,5 +382,45 @@ fn a_raw_queue_that_is_opened_anew_sends_and_gets_its_own_frames_alone() {
         let found = street.heard();
         assert!(found.len() >= heard && sent.starts_with(&found), "{} frames in life {life}", found.len());
         while far.poll().is_some() {}
+    }
+}
+
+fn mac(end: &End) -> [u8; 6] {
+    end.device.port().mac().expect("a register")
+}
+
+/// Serves one card's neighbours while the other asks.
+#[test]
+fn two_cards_find_each_other_and_echo_in_both_versions_of_ip() {
+    const PATIENCE: Duration = Duration::from_mins(1);
+    for profile in widths!() {
+        let street = Street::new(profile);
+        let [near, far] = street.pair.ends.each_ref().map(|end| {
+            let [.., last] = mac(end);
+            let second = [0xfe80, 0, 0, 0, 0, 0, 0, last.into()];
+            end.device.port().set_address(3, second.into()).expect("a register");
+            Neighbours::open(&end.device).expect("the raw queue")
+        });
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    far.serve().expect("frames");
+                    street.pair.run(100);
+                }
+            });
+            for to in [IpAddr::from([10, 0, 0, 2]), [0xfe80, 0, 0, 0, 0, 0, 0, 2].into()] {
+                assert_eq!(near.known(to), None);
+                for bytes in [0, 1, 1000, Neighbours::ECHO_MAX] {
+                    near.ping(to, bytes, PATIENCE).unwrap_or_else(|error| panic!("{to}, {bytes}: {error}"));
+                }
+                assert_eq!(near.known(to), Some(mac(&street.pair.ends[1])));
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        // Who was asked knows who asked.
+        assert_eq!(far.known([10, 0, 0, 1].into()), Some(mac(&street.pair.ends[0])));
+        let nobody = near.resolve([10, 0, 0, 77].into(), Duration::from_millis(10));
+        assert!(matches!(nobody, Err(Error::NoNeighbour { .. })), "{nobody:?}");
     }
 }

@@ -2,7 +2,9 @@
 
 mod datagram;
 mod golden;
+mod outside;
 mod raw;
+mod tap;
 #[cfg(test)]
 mod tests;
 
@@ -10,7 +12,9 @@ use std::any::Any;
 
 pub use datagram::Datagram;
 pub use golden::Golden;
+pub use outside::{Door, Outside};
 pub use raw::{Arrived, Raw};
+pub use tap::Tap;
 
 /// A station of a [`World`](crate::World) that is no card. Time is in cycles of the world's clock.
 ///

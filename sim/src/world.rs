@@ -90,6 +90,12 @@ impl World {
         }
     }
 
+    /// Does simulated time keep behind the wall clock?
+    #[must_use]
+    pub fn keeps_pace(&self) -> bool {
+        self.pace.is_some()
+    }
+
     /// How long nothing will happen, unless somebody outside does something; `None` when something does in the next cycle.
     #[must_use]
     pub fn quiet_time(&self) -> Option<Duration> {
@@ -101,9 +107,8 @@ impl World {
 
     /// Lets quiet time pass, as much as has passed on the wall clock, while somebody outside is attached.
     pub fn catch_up(&mut self) {
+        let due = self.next_due();
         let Some(pace) = &mut self.pace else { return };
-        let due = self.stations.iter().filter_map(Station::next_due);
-        let due = due.chain(self.switch.as_ref().and_then(|(switch, _)| switch.next_due())).min();
         let passed = pace.passed(self.now, due.unwrap_or(u64::MAX).max(self.now));
         self.skipped += passed - self.now;
         self.now = passed;
@@ -250,13 +255,18 @@ impl World {
         }
     }
 
-    /// Has peers look outside; while the world is busy not in every cycle, for a look costs as much as a cycle does.
+    /// While the world is busy peers do not look outside in every cycle, for a look costs as much as a cycle does.
     fn listen(&mut self, now: u64) {
         if self.pace.is_some() && (now.is_multiple_of(LISTEN_CYCLES) || self.is_quiet()) {
-            for station in &mut self.stations {
-                if let Body::Guest(guest) = &mut station.body {
-                    guest.peer.listen();
-                }
+            self.look_outside();
+        }
+    }
+
+    /// Has peers take what has come from outside; the world does so by itself while it runs.
+    pub fn look_outside(&mut self) {
+        for station in &mut self.stations {
+            if let Body::Guest(guest) = &mut station.body {
+                guest.peer.listen();
             }
         }
     }

@@ -1,5 +1,6 @@
 //! A card opened over vfio-user, a connection, and what can be done with them.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,12 +13,14 @@ use stroma_device::VfioUser;
 use stroma_tests::pair::{address, pattern};
 use stroma_tests::walks::{target, task};
 use stroma_verbs::{
-    Access, CompletionQueue, Connection, Device, MemoryRegion, ProtectionDomain, QueuePair, QueuePairKind,
-    Status, WorkCompletion,
+    Access, CompletionQueue, Connection, Device, MemoryRegion, Neighbours, ProtectionDomain, QueuePair,
+    QueuePairKind, Status, WorkCompletion,
 };
 
 /// The longest that anything may take: the cards are slow on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// How long somebody who is not there is looked for.
+const BRIEF: Duration = Duration::from_millis(500);
 /// Bytes of a client's memory.
 const MEMORY: usize = 1 << 20;
 /// Bytes of an element of a list: key, pointer to the next, pointer to the value.
@@ -36,6 +39,7 @@ struct Peer {
 /// A client.
 pub(crate) struct Client {
     number: usize,
+    neighbours: Neighbours,
     domain: Arc<ProtectionDomain>,
     completions: Arc<CompletionQueue>,
     memory: MemoryRegion,
@@ -50,12 +54,14 @@ impl Client {
         let device = Device::builder().timeout(PATIENCE).open(Arc::new(backend))?;
         device.port().set_mac(address(number).mac)?;
         device.port().set_address(0, address(number).ip)?;
+        device.port().set_address(1, second(number))?;
+        let neighbours = Neighbours::open(&device)?;
         let domain = device.protection_domain()?;
         let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ | Access::RPC;
         let memory = domain.allocate(MEMORY, rights)?;
         let completions = device.completion_queue(256)?;
         let queue_pair = queue_pair(&domain, &completions)?;
-        Ok(Self { number, domain, completions, memory, queue_pair, peer: None })
+        Ok(Self { number, neighbours, domain, completions, memory, queue_pair, peer: None })
     }
 
     /// Where a peer finds it: queue pair, key and first address of its memory.
@@ -68,6 +74,18 @@ impl Client {
     pub(crate) fn obey(&mut self, line: &str) -> Result<String> {
         let mut words = line.split(' ');
         let order = words.next().unwrap_or_default();
+        // Of somebody who is no card.
+        match (order, &words.clone().collect::<Vec<_>>()[..]) {
+            ("ping", [to, bytes]) => {
+                self.neighbours.ping(to.parse()?, bytes.parse()?, PATIENCE)?;
+                return Ok("ok".into());
+            }
+            ("seek", [to]) => {
+                self.neighbours.resolve(to.parse()?, BRIEF)?;
+                return Ok("ok".into());
+            }
+            _ => {}
+        }
         let numbers = words.map(str::parse).collect::<Result<Vec<u64>, _>>().context("numbers")?;
         let small = |at: usize| usize::try_from(numbers[at]).expect("orders have small numbers");
         match (order, numbers.len()) {
@@ -196,6 +214,12 @@ impl Client {
         ensure!((found.wr_id, found.status) == (wr_id, Status::Success), "{found:?}");
         Ok(found)
     }
+}
+
+/// Its address of IPv6.
+fn second(number: usize) -> IpAddr {
+    let number = u16::try_from(number + 1).expect("few cards");
+    [0xfd00, 0, 0, 0, 0, 0, 0, number].into()
 }
 
 fn queue_pair(domain: &Arc<ProtectionDomain>, completions: &Arc<CompletionQueue>) -> Result<QueuePair> {

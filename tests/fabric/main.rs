@@ -3,15 +3,17 @@
 
 mod process;
 
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-use process::{Cards, Process};
+use process::{Process, Stage, connected, is_root};
 use stroma_device::{Backend, Error, VfioUser};
-use stroma_fabric::{Fabric, Plan, Report, Wire};
+use stroma_fabric::{Fabric, Plan, Report};
+use stroma_sim::pcap::{self, Direction};
 use stroma_tests::effort::share;
-use stroma_top::Profile;
 use stroma_verbs::scenarios;
 
 fn send([from, to]: [&mut Process; 2], seed: u64) {
@@ -33,7 +35,8 @@ fn exchange([near, far]: [&mut Process; 2]) {
 
 #[test]
 fn two_processes_on_cards_of_a_third_write_read_send_and_call() {
-    let cards = Cards::start();
+    let stage = Stage::new();
+    let cards = stage.serve("cards", &[]);
     let [mut near, mut far] = cards.clients();
     exchange([&mut near, &mut far]);
     near.finish();
@@ -59,7 +62,8 @@ fn flood([from, to]: [&mut Process; 2], count: usize) {
 
 #[test]
 fn a_client_that_is_killed_while_it_writes_leaves_its_card_to_the_next() {
-    let mut cards = Cards::start();
+    let stage = Stage::new();
+    let mut cards = stage.serve("cards", &[]);
     let [mut near, mut far] = cards.clients();
     for _ in 0..2 {
         flood([&mut near, &mut far], 100);
@@ -74,7 +78,8 @@ fn a_client_that_is_killed_while_it_writes_leaves_its_card_to_the_next() {
 
 #[test]
 fn a_client_that_is_killed_while_it_is_written_to_leaves_its_card_to_the_next() {
-    let mut cards = Cards::start();
+    let stage = Stage::new();
+    let mut cards = stage.serve("cards", &[]);
     let [mut near, mut far] = cards.clients();
     // Few: the next client's card begins anew in a gap between frames, and there is none until the writer is through.
     flood([&mut near, &mut far], 3);
@@ -87,7 +92,8 @@ fn a_client_that_is_killed_while_it_is_written_to_leaves_its_card_to_the_next() 
 
 #[test]
 fn a_hostile_client_is_sent_away_and_the_other_card_does_not_notice() {
-    let cards = Cards::start();
+    let stage = Stage::new();
+    let cards = stage.serve("cards", &[]);
     let [near, mut far] = cards.clients();
     near.finish();
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 64], &[0; 3]] {
@@ -101,18 +107,76 @@ fn a_hostile_client_is_sent_away_and_the_other_card_does_not_notice() {
 
 #[test]
 fn a_card_that_is_taken_is_refused_with_what_to_do() {
-    let cards = Cards::start();
+    let stage = Stage::new();
+    let cards = stage.serve("cards", &[]);
     let (_client, _) = cards.client(0);
     let Err(refused) = VfioUser::open(cards.socket(0)) else { panic!("it is taken") };
     assert!(matches!(refused, Error::Backend { .. }));
     assert!(refused.to_string().contains("one process at a time"), "{refused}");
 }
 
+#[test]
+fn cards_of_two_processes_reach_each_other_over_datagrams() {
+    let stage = Stage::new();
+    let [one, other] = ["one", "other"].map(|name| stage.path(name).to_str().unwrap().to_owned());
+    let near = stage.serve("near", &["--cards", "1", "--datagram", &format!("{one}={other}")]);
+    let far = stage.serve("far", &["--cards", "1", "--datagram", &format!("{other}={one}")]);
+    let [mut near, mut far] = connected([near.client_as(0, 0), far.client_as(1, 0)]);
+    exchange([&mut near, &mut far]);
+}
+
+#[test]
+fn a_plan_with_a_switch_that_loses_frames_records_them_and_nothing_is_missing() {
+    let stage = Stage::new();
+    let plan = stage.path("plan.toml");
+    let capture = stage.path("frames");
+    let text = format!(
+        "cards = 3\nwire = 'switch'\nseed = 3\ncapture = {capture:?}\n[faults]\nloss = 0.05\n[timing]\nread-ns = 300\n"
+    );
+    std::fs::write(&plan, text).unwrap();
+    let cards = stage.serve("cards", &["--plan", plan.to_str().unwrap()]);
+    let [mut near, mut far] = connected([cards.client_as(0, 0), cards.client_as(1, 2)]);
+    for _ in 0..3 {
+        exchange([&mut near, &mut far]);
+    }
+    let count = |name: &str, direction: Direction| {
+        let frames = pcap::read(&capture.join(name)).unwrap();
+        frames.iter().filter(|frame| frame.direction == Some(direction)).count()
+    };
+    let (sent, heard) = (count("card0.pcapng", Direction::Out), count("card2.pcapng", Direction::In));
+    assert!(sent > heard && heard > 100, "{sent} frames left, {heard} arrived");
+}
+
+/// The kernel of this machine is the neighbour: it answers for itself.
+#[test]
+fn a_card_reaches_the_machine_over_a_tap_interface_in_both_versions_of_ip() {
+    if !is_root() {
+        eprintln!("left out: only root makes a network of its own, and interfaces in it");
+        return;
+    }
+    let script = "
+        ip tuntap add stroma0 mode tap
+        ip link set stroma0 mtu 4000 up
+        ip address add 10.0.0.99/24 dev stroma0
+        ip address add fd00::99/64 dev stroma0 nodad
+    ";
+    let stage = Stage::new();
+    let cards = stage.serve_apart(script, &["--cards", "1", "--tap", "stroma0"]);
+    // The client is an ordinary user's.
+    std::fs::set_permissions(cards.socket(0), Permissions::from_mode(0o666)).unwrap();
+    let (mut client, _) = cards.client(0);
+    client.tell(&["ping 10.0.0.99 0", "ping 10.0.0.99 3900", "ping fd00::99 1", "ping fd00::99 3900"]);
+    let refused = client.ask("seek 10.0.0.98");
+    assert!(refused.contains("no neighbour has 10.0.0.98: no answer to ARP"), "{refused}");
+    let refused = client.ask("ping 10.0.0.99 5000");
+    assert!(refused.contains("an echo of 5000 bytes: 4034 at most"), "{refused}");
+}
+
 /// A card of its own for a story of the verbs crate, served by this very process.
 fn card() -> Arc<dyn Backend> {
     // The folder is left to the system: the cards are served until the process ends.
     let folder = tempfile::tempdir().unwrap().keep();
-    let plan = Plan { profile: Profile::TenGig, cards: 1, wire: Wire::Cable, seed: 7, folder };
+    let plan = Plan { cards: 1, seed: 7, ..Plan::new(&folder) };
     let report: Report = Arc::new(|_| {});
     Fabric::start(&plan, &report).unwrap();
     Arc::new(VfioUser::open(&plan.socket(0)).unwrap())

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// A user who has no rights. Whoever tells a story, its processes are an ordinary user's.
 const NOBODY: u32 = 65534;
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
@@ -30,12 +30,17 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// An ordinary user's.
     fn start(program: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
         if is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        Self::spawn(command.args(arguments))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = {
             let _held = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
             command.spawn().unwrap()
@@ -87,39 +92,70 @@ impl Drop for Process {
     }
 }
 
-/// The program of all processes, in the folder of a story.
-fn program(folder: &TempDir) -> PathBuf {
-    folder.path().join("party")
-}
-
-/// Cards of a process of their own.
-pub(crate) struct Cards {
-    process: Process,
-    sockets: Vec<PathBuf>,
+/// The folder of a story, with the program of all its processes.
+pub(crate) struct Stage {
     folder: TempDir,
 }
 
-impl Cards {
-    /// Two cards for 10 Gbit/s on a cable.
-    pub(crate) fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let stage = Self { folder: tempfile::tempdir().unwrap() };
         // Where the program was built nobody else may be allowed to go.
         {
             let _held = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-            fs::copy(env!("CARGO_BIN_EXE_fabric-party"), program(&folder)).unwrap();
+            fs::copy(env!("CARGO_BIN_EXE_fabric-party"), stage.program()).unwrap();
         }
         if is_root() {
-            chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-            chown(program(&folder), Some(NOBODY), Some(NOBODY)).unwrap();
+            chown(stage.folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+            chown(stage.program(), Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let arguments = ["serve", "--sockets", folder.path().to_str().unwrap()];
-        let mut process = Process::start(&program(&folder), &arguments);
-        let sockets = (0..2).map(|card| {
+        stage
+    }
+
+    fn program(&self) -> PathBuf {
+        self.path("party")
+    }
+
+    /// Something in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Cards that are served in a folder within, as flags say.
+    pub(crate) fn serve(&self, name: &str, flags: &[&str]) -> Cards<'_> {
+        let sockets = self.path(name);
+        let arguments = [&["serve", "--sockets", sockets.to_str().unwrap()], flags].concat();
+        Cards::of(self, Process::start(&self.program(), &arguments))
+    }
+
+    /// The same, of root in a network of their own, which is as a script of the shell makes it.
+    pub(crate) fn serve_apart(&self, script: &str, flags: &[&str]) -> Cards<'_> {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-ec", &format!("{script}\nexec \"$@\""), "sh"]).arg(self.program());
+        command.args(["serve", "--sockets"]).arg(self.path("apart")).args(flags);
+        Cards::of(self, Process::spawn(&mut command))
+    }
+}
+
+/// Cards of a process of their own.
+pub(crate) struct Cards<'a> {
+    stage: &'a Stage,
+    process: Process,
+    sockets: Vec<PathBuf>,
+}
+
+impl<'a> Cards<'a> {
+    /// Waits for the line of each card; the last is followed by an empty one.
+    fn of(stage: &'a Stage, mut process: Process) -> Self {
+        let mut sockets = Vec::new();
+        loop {
             let line = process.answer();
-            PathBuf::from(line.strip_prefix(&format!("card{card} ")).expect(&line))
-        });
-        let sockets = sockets.collect();
-        Self { process, sockets, folder }
+            if line.is_empty() {
+                return Self { stage, process, sockets };
+            }
+            let name = format!("card{} ", sockets.len());
+            sockets.push(PathBuf::from(line.strip_prefix(&name).expect(&line)));
+        }
     }
 
     /// Where a card is served.
@@ -129,8 +165,13 @@ impl Cards {
 
     /// Starts a client of a card; it, and where its peer finds it.
     pub(crate) fn client(&self, card: usize) -> (Process, String) {
+        self.client_as(card, card)
+    }
+
+    /// The same, with the addresses of a number.
+    pub(crate) fn client_as(&self, number: usize, card: usize) -> (Process, String) {
         let socket = self.socket(card).to_str().unwrap();
-        let mut client = Process::start(&program(&self.folder), &["client", &card.to_string(), socket]);
+        let mut client = Process::start(&self.stage.program(), &["client", &number.to_string(), socket]);
         let place = client.answer();
         assert!(place.split(' ').all(|word| word.parse::<u64>().is_ok()), "{place}");
         (client, place)
@@ -138,14 +179,20 @@ impl Cards {
 
     /// A client on each card, connected to each other.
     pub(crate) fn clients(&self) -> [Process; 2] {
-        let ((mut near, near_place), (mut far, far_place)) = (self.client(0), self.client(1));
-        near.tell(&[&format!("connect {far_place}")]);
-        far.tell(&[&format!("connect {near_place}")]);
-        [near, far]
+        connected([self.client(0), self.client(1)])
     }
 
     /// Are they still there?
     pub(crate) fn are_running(&mut self) -> bool {
         self.process.is_running()
     }
+}
+
+/// Connects two clients to each other.
+pub(crate) fn connected(
+    [(mut near, near_place), (mut far, far_place)]: [(Process, String); 2],
+) -> [Process; 2] {
+    near.tell(&[&format!("connect {far_place}")]);
+    far.tell(&[&format!("connect {near_place}")]);
+    [near, far]
 }

@@ -1,6 +1,7 @@
 //! The clock of kernels that rest is held, and nobody can tell: the same events in the same cycles.
 
 use stroma_sim::host::attach::Event;
+use stroma_sim::host::bars::Access as BarAccess;
 use stroma_tests::calls::Calls;
 use stroma_tests::effort::share;
 use stroma_tests::faulty::faults;
@@ -56,8 +57,20 @@ fn story(profile: Profile, holds: bool) -> Seen {
     [0, 1].map(|end| {
         let mut world = calls.pair.shared.world();
         let card = world.card(end);
-        (card.take_trace(), card.held() - before[end])
+        let trace = card.take_trace().into_iter().map(placeless).collect();
+        (trace, card.held() - before[end])
     })
+}
+
+/// An event without what the process chooses anew in each story: the virtual address of its memory, of which a store tells the card.
+/// Everything else, bus addresses too, is as the driver and the card have it.
+fn placeless((cycle, event): (u64, Event)) -> (u64, Event) {
+    match event {
+        Event::Bar(BarAccess::Store { address, strobe, .. }) => {
+            (cycle, Event::Bar(BarAccess::Store { address, data: 0, strobe }))
+        }
+        other => (cycle, other),
+    }
 }
 
 #[test]

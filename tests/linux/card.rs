@@ -1,6 +1,5 @@
 //! The simulated card behind its driver, as one end.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -50,7 +49,7 @@ impl CardEnd {
     /// Where the guest is: its IP address is agreed, its MAC address is asked for on the wire.
     fn guest(&self) -> Result<Address> {
         let agreed = address(GUEST);
-        let IpAddr::V4(ip) = agreed.ip else { bail!("{} is not IPv4", agreed.ip) };
+        let ip = agreed.ip;
         let mac = self.neighbours.resolve(ip, PATIENCE)?;
         ensure!(mac == agreed.mac, "{ip} is at {mac:02x?}, and the guest at {:02x?}", agreed.mac);
         Ok(Address { mac, ..agreed })

@@ -248,6 +248,9 @@ pub enum Advice {
     /// Nobody serves a card there.
     #[error("start the cards first: `stroma-fabric` tells where it serves them")]
     Fabric,
+    /// The socket of a card is another user's.
+    #[error("let this user read and write the socket, which is of whoever runs the cards")]
+    Socket,
     /// Somebody else has the card.
     #[error("a card serves one process at a time: end the one that has it, or take another card")]
     Busy,

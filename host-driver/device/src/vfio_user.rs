@@ -110,6 +110,11 @@ impl VfioUser {
 /// An error of the connection with what a person can do about it.
 fn refused(operation: String, source: client::Error) -> Error {
     let advice = match (&source, source.refusal()) {
+        (client::Error::Connect { source, .. }, _)
+            if source.kind() == std::io::ErrorKind::PermissionDenied =>
+        {
+            Some(Advice::Socket)
+        }
         (client::Error::Connect { .. }, _) => Some(Advice::Fabric),
         (_, Some(Errno::BUSY)) => Some(Advice::Busy),
         (_, Some(Errno::PERM)) => Some(Advice::Namespace),

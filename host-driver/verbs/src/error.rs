@@ -1,6 +1,6 @@
 //! What can go wrong, with the operation and its values.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use stroma_abi::desc::{CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Status, Verb, WqeError};
@@ -100,12 +100,42 @@ pub enum Error {
         room: usize,
     },
     /// Nobody answers for an address.
-    #[error("no neighbour has {address}: no answer to ARP in {timeout:?}")]
+    #[error("no neighbour has {address}: no answer to {} in {timeout:?}", match address {
+        IpAddr::V4(_) => "ARP",
+        IpAddr::V6(_) => "neighbour solicitation",
+    })]
     NoNeighbour {
         /// The address that was asked for.
-        address: Ipv4Addr,
+        address: IpAddr,
         /// How long.
         timeout: Duration,
+    },
+    /// The port has no address from which another could be spoken to.
+    #[error("speaking to {address}: the port has no address of {}", match address {
+        IpAddr::V4(_) => "IPv4",
+        IpAddr::V6(_) => "IPv6",
+    })]
+    NoSource {
+        /// Who was to be spoken to.
+        address: IpAddr,
+    },
+    /// Nobody answers an echo.
+    #[error("no answer from {address} to an echo of {bytes} bytes in {timeout:?}")]
+    NoEcho {
+        /// Who was asked.
+        address: IpAddr,
+        /// With how many bytes.
+        bytes: usize,
+        /// How long.
+        timeout: Duration,
+    },
+    /// An echo that no frame has room for.
+    #[error("an echo of {bytes} bytes: {limit} at most")]
+    EchoTooLong {
+        /// How many were asked for.
+        bytes: usize,
+        /// How many there can be.
+        limit: usize,
     },
     /// The raw queue, over which neighbours are asked and answered, has failed.
     #[error("raw queue pair {number}: a frame ended as {status:?}")]

@@ -6,7 +6,7 @@
 //!            │                      ├── SharedReceiveQueue ── ReceiveBatch ── post
 //!            │                      └── QueuePair ── Batch, ReceiveBatch ── post
 //!            ├── CompletionQueue ◀─────────┘   poll, request_notify
-//!            ├── Neighbours                    ARP, over the raw queue
+//!            ├── Neighbours                    ARP, neighbour discovery, echoes, over the raw queue
 //!            └── CompletionChannel             sleep until a completion queue has something
 //! ```
 //!

@@ -1,10 +1,14 @@
-//! Neighbours: which MAC address an IPv4 address has, asked for and answered over the raw queue.
+//! Neighbours: which MAC address an IP address has, and whether somebody is there; asked for and answered over the raw queue.
 
 mod arp;
+mod discovery;
+mod echo;
+mod frame;
+mod station;
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv4Addr},
+    net::IpAddr,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -14,18 +18,20 @@ use stroma_abi::regs::map::PORT_ADDRESSES;
 use crate::{
     Access, CompletionQueue, Device, Error, MemoryRegion, RawQueue, Result, Status, WorkCompletion, lock,
 };
-use arp::Station;
+use station::{Heard, Station};
 
 /// Receives that wait for frames, and the bytes of each: the longest frame that comes.
 const RECEIVES: usize = 32;
 const FRAME: usize = 4096;
-/// Frames that may be on their way out: those of ARP are inline, and all alike.
+/// Frames that may be on their way out.
 const SENDS: usize = 32;
+/// Neighbours that are remembered; one more, and one of the others is forgotten and has to be asked for again.
+const KNOWN: usize = 4096;
 /// A question without an answer is asked again.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Answers ARP for the addresses of a card's port, and asks it for those of others. It has the card's raw queue; frames
-/// other than ARP are taken and thrown away.
+/// Answers ARP (IPv4), neighbour discovery (IPv6) and echoes for the addresses of a card's port, and asks others. It has the card's raw
+/// queue; frames of other kinds, pieces of packets and frames with a VLAN tag are taken and thrown away.
 ///
 /// It works when it is called: [`serve`](Self::serve) from time to time, or from a thread of its own, keeps peers content.
 #[derive(Debug)]
@@ -37,16 +43,36 @@ pub struct Neighbours {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    known: HashMap<Ipv4Addr, [u8; 6]>,
-    /// Frames on their way out.
-    leaving: usize,
+    known: HashMap<IpAddr, [u8; 6]>,
+    /// Slots for frames on their way out that are free.
+    free: Vec<usize>,
+    /// The last echo that was sent.
+    number: u16,
+    /// The last that was answered: by whom, its number, its bytes.
+    echo: Option<(IpAddr, u16, Vec<u8>)>,
 }
 
-/// The receive that a completion is of.
+impl State {
+    fn new() -> Self {
+        Self { known: HashMap::new(), free: (RECEIVES..RECEIVES + SENDS).collect(), number: 0, echo: None }
+    }
+
+    fn remember(&mut self, address: IpAddr, mac: [u8; 6]) {
+        if self.known.len() == KNOWN
+            && !self.known.contains_key(&address)
+            && let Some(other) = self.known.keys().next().copied()
+        {
+            self.known.remove(&other);
+        }
+        self.known.insert(address, mac);
+    }
+}
+
+/// The slot of the frame that a completion is of.
 fn slot_of(completion: &WorkCompletion) -> usize {
-    usize::try_from(completion.wr_id).expect("receives are numbered by their slots")
+    usize::try_from(completion.wr_id).expect("frames are numbered by their slots")
 }
 
 impl Neighbours {
@@ -57,22 +83,22 @@ impl Neighbours {
     pub fn open(device: &Arc<Device>) -> Result<Self> {
         let domain = device.protection_domain()?;
         let completions = device.completion_queue(RECEIVES + SENDS)?;
-        let memory = domain.allocate(RECEIVES * FRAME, Access::LOCAL_WRITE)?;
+        let memory = domain.allocate((RECEIVES + SENDS) * FRAME, Access::LOCAL_WRITE)?;
         let builder = domain.queue_pair(&completions).send_units(2 * SENDS).receive_entries(RECEIVES);
         let queue = RawQueue::open(builder)?;
         let device = Arc::clone(device);
-        let neighbours = Self { device, queue, completions, memory, state: Mutex::default() };
+        let neighbours = Self { device, queue, completions, memory, state: Mutex::new(State::new()) };
         (0..RECEIVES).try_for_each(|slot| neighbours.receive(slot))?;
         Ok(neighbours)
     }
 
     /// The MAC address of a neighbour that has been heard of.
     #[must_use]
-    pub fn known(&self, address: Ipv4Addr) -> Option<[u8; 6]> {
+    pub fn known(&self, address: IpAddr) -> Option<[u8; 6]> {
         lock(&self.state).known.get(&address).copied()
     }
 
-    /// Takes the frames that have come: answers who asks, and remembers who speaks. Says how many they were.
+    /// Takes the frames that have come: answers who asks, and remembers who says where he is. Says how many they were.
     ///
     /// # Errors
     /// [`Error::RawQueue`] when the queue has failed; when the card cannot be reached, or its completions make no sense.
@@ -86,7 +112,7 @@ impl Neighbours {
         }
         let (come, gone): (Vec<&WorkCompletion>, Vec<&WorkCompletion>) =
             found.iter().partition(|found| found.is_receive);
-        state.leaving -= gone.len();
+        state.free.extend(gone.into_iter().map(slot_of));
         if come.is_empty() {
             return Ok(0);
         }
@@ -96,10 +122,19 @@ impl Neighbours {
             let mut frame = vec![0; completion.length as usize];
             self.memory.read(slot * FRAME, &mut frame)?;
             self.receive(slot)?;
-            if let Some(heard) = station.hear(&frame) {
-                state.known.insert(heard.neighbour.0, heard.neighbour.1);
-                heard.answer.map_or(Ok(()), |answer| self.send(&mut state, &answer))?;
-            }
+            let answer = match station.hear(&frame) {
+                None => None,
+                Some(Heard::Neighbour { address, mac, answer }) => {
+                    state.remember(address, mac);
+                    answer
+                }
+                Some(Heard::Question { answer }) => Some(answer),
+                Some(Heard::Echo { from, number, bytes }) => {
+                    state.echo = Some((from, number, bytes));
+                    None
+                }
+            };
+            answer.map_or(Ok(()), |answer| self.send(&mut state, &answer))?;
         }
         Ok(come.len())
     }
@@ -108,7 +143,7 @@ impl Neighbours {
     ///
     /// # Errors
     /// When the card cannot be reached.
-    pub fn ask(&self, address: Ipv4Addr) -> Result<()> {
+    pub fn ask(&self, address: IpAddr) -> Result<()> {
         let question = self.station()?.question(address);
         self.send(&mut lock(&self.state), &question)
     }
@@ -117,7 +152,7 @@ impl Neighbours {
     ///
     /// # Errors
     /// [`Error::NoNeighbour`] after `timeout`; when the card cannot be reached.
-    pub fn resolve(&self, address: Ipv4Addr, timeout: Duration) -> Result<[u8; 6]> {
+    pub fn resolve(&self, address: IpAddr, timeout: Duration) -> Result<[u8; 6]> {
         let begin = Instant::now();
         let mut asked = None;
         loop {
@@ -135,16 +170,47 @@ impl Neighbours {
         }
     }
 
+    /// Sends an echo of so many bytes to `address`; how long the answer, which must have the same bytes, took. One echo is under way at a
+    /// time: the answer to another that is sent meanwhile is missed.
+    ///
+    /// # Errors
+    /// [`Error::EchoTooLong`] beyond [`ECHO_MAX`](Self::ECHO_MAX); [`Error::NoSource`] when the port has no address of this kind;
+    /// [`Error::NoNeighbour`] and [`Error::NoEcho`] after `timeout`; when the card cannot be reached.
+    pub fn ping(&self, address: IpAddr, bytes: usize, timeout: Duration) -> Result<Duration> {
+        if bytes > Self::ECHO_MAX {
+            return Err(Error::EchoTooLong { bytes, limit: Self::ECHO_MAX });
+        }
+        let mac = self.resolve(address, timeout)?;
+        let number = {
+            let mut state = lock(&self.state);
+            state.number = state.number.wrapping_add(1);
+            state.number
+        };
+        let data: Vec<u8> = (0..=u8::MAX).cycle().skip(number.into()).take(bytes).collect();
+        let frame = echo::question(&self.station()?, address, mac, number, &data);
+        let frame = frame.ok_or(Error::NoSource { address })?;
+        self.send(&mut lock(&self.state), &frame)?;
+        let begin = Instant::now();
+        let answer = (address, number, data);
+        loop {
+            self.serve()?;
+            if lock(&self.state).echo.take_if(|echo| *echo == answer).is_some() {
+                return Ok(begin.elapsed());
+            }
+            if begin.elapsed() > timeout {
+                return Err(Error::NoEcho { address, bytes, timeout });
+            }
+        }
+    }
+
+    /// Bytes of the longest echo: what a frame has room for behind its headers, of which IPv6 has the longer ones.
+    pub const ECHO_MAX: usize = FRAME - 14 - 40 - 8;
+
     /// Who this card is.
     fn station(&self) -> Result<Station> {
         let port = self.device.port();
         let addresses = (0..PORT_ADDRESSES).map(|place| port.address(place)).collect::<Result<Vec<_>>>()?;
-        // A place that was not set holds the unspecified address, which is IPv6.
-        let ipv4 = |address: &IpAddr| match address {
-            IpAddr::V4(address) => Some(*address),
-            IpAddr::V6(_) => None,
-        };
-        Ok(Station { mac: port.mac()?, addresses: addresses.iter().filter_map(ipv4).collect() })
+        Ok(Station { mac: port.mac()?, addresses })
     }
 
     fn receive(&self, slot: usize) -> Result<()> {
@@ -154,10 +220,9 @@ impl Neighbours {
 
     /// Sends a frame, or drops it when too many are on their way: whoever misses it asks again.
     fn send(&self, state: &mut State, frame: &[u8]) -> Result<()> {
-        if state.leaving == SENDS {
-            return Ok(());
-        }
-        state.leaving += 1;
-        self.queue.queue_pair().start().signaled().inline_send(frame).post()
+        let Some(slot) = state.free.pop() else { return Ok(()) };
+        self.memory.write(slot * FRAME, frame)?;
+        let piece = self.memory.piece(slot * FRAME, frame.len())?;
+        self.queue.queue_pair().start().wr_id(slot as u64).signaled().send(&[piece]).post()
     }
 }

@@ -1,46 +1,100 @@
 //! The command line of `stroma-fabric`.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
 use stroma_top::Profile;
 
-use crate::{Fabric, Plan, Report, Wire};
+use crate::{EndPlan, Error, Fabric, FaultPlan, LinkPlan, Plan, Report, TimingPlan, Wire};
 
 /// Runs simulated cards, and serves each at a socket for one process at a time.
 ///
-/// Once they are served, a line for each card tells where: `card0 /tmp/stroma/card0`. What happens afterwards is told on standard
-/// error. Programs open a card by its socket.
+/// Once they are served, a line for each card tells where, `card0 /tmp/stroma/card0`, and an empty one that these are all. What happens afterwards is told on standard
+/// error. Programs open a card by its socket. Whatever a flag says goes before what the plan says.
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// Which cards.
-    #[arg(long, value_enum, default_value_t = Profile::TenGig)]
-    profile: Profile,
-    /// How many.
-    #[arg(long, default_value_t = 2)]
-    cards: usize,
-    /// What is between them.
-    #[arg(long, value_enum, default_value_t = Wire::Cable)]
-    wire: Wire,
+    /// A TOML file that says all of this.
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// Which cards; 10g if nobody says.
+    #[arg(long, value_enum)]
+    profile: Option<Profile>,
+    /// How many; 2 if nobody says.
+    #[arg(long)]
+    cards: Option<usize>,
+    /// What is between them; a cable if nobody says.
+    #[arg(long, value_enum)]
+    wire: Option<Wire>,
     /// Where chance begins.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    #[arg(long)]
+    seed: Option<u64>,
     /// Folder of the sockets.
     #[arg(long)]
-    sockets: PathBuf,
+    sockets: Option<PathBuf>,
+    /// One more end of the wire: the fabric's Unix datagram socket, and the other's.
+    #[arg(long, value_name = "NEAR=FAR", value_parser = datagram)]
+    datagram: Vec<EndPlan>,
+    /// One more end of the wire: a TAP interface of this machine.
+    #[arg(long, value_name = "NAME")]
+    tap: Vec<String>,
+    /// Folder where the frames of each card's port are recorded, for Wireshark.
+    #[arg(long, value_name = "FOLDER")]
+    capture: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Lines")]
+    link: LinkPlan,
+    #[command(flatten, next_help_heading = "Faults")]
+    faults: FaultPlan,
+    #[command(flatten, next_help_heading = "Hosts")]
+    timing: TimingPlan,
+}
+
+fn datagram(text: &str) -> Result<EndPlan, String> {
+    let (near, far) = text.split_once('=').ok_or("two paths are needed, NEAR=FAR")?;
+    Ok(EndPlan::Datagram { near: near.into(), far: far.into() })
+}
+
+/// Reads the file of a plan.
+fn read(path: &Path) -> Result<Plan, Error> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_path_buf(), source })?;
+    toml::from_str(&text).map_err(|source| Error::Plan { path: path.to_path_buf(), source: Box::new(source) })
+}
+
+impl Arguments {
+    /// What the file and the flags say together.
+    ///
+    /// # Errors
+    /// When the file is no plan, or nobody says where cards are served.
+    pub fn plan(self) -> Result<Plan, Error> {
+        let mut plan = self.plan.as_deref().map_or_else(|| Ok(Plan::new(Path::new(""))), read)?;
+        plan.sockets = self.sockets.unwrap_or(plan.sockets);
+        if plan.sockets.as_os_str().is_empty() {
+            return Err(Error::NoSockets);
+        }
+        plan.profile = self.profile.unwrap_or(plan.profile);
+        plan.cards = self.cards.unwrap_or(plan.cards);
+        plan.wire = self.wire.unwrap_or(plan.wire);
+        plan.seed = self.seed.unwrap_or(plan.seed);
+        plan.ends.extend(self.datagram);
+        plan.ends.extend(self.tap.into_iter().map(EndPlan::Tap));
+        plan.capture = self.capture.or(plan.capture);
+        plan.link = plan.link.but(self.link);
+        plan.faults = plan.faults.but(self.faults);
+        plan.timing = plan.timing.but(self.timing);
+        Ok(plan)
+    }
 }
 
 /// Runs the cards until the process is ended.
 #[must_use]
 pub fn run(arguments: Arguments) -> ExitCode {
-    let Arguments { profile, cards, wire, seed, sockets: folder } = arguments;
-    let plan = Plan { profile, cards, wire, seed, folder };
     let report: Report = Arc::new(|line| eprintln!("{line}"));
-    let fabric = match Fabric::start(&plan, &report) {
-        Ok(fabric) => fabric,
+    let started = arguments.plan().and_then(|plan| Ok((Fabric::start(&plan, &report)?, plan)));
+    let (fabric, plan) = match started {
+        Ok(started) => started,
         Err(error) => {
             eprintln!("error: {error}");
             return ExitCode::FAILURE;
@@ -51,11 +105,12 @@ pub fn run(arguments: Arguments) -> ExitCode {
     if fabric.wait() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A line for each card.
+/// A line for each card, and an empty one: all of them are served.
 fn tell(plan: &Plan) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for card in 0..plan.cards {
         writeln!(out, "card{card} {}", plan.socket(card).display())?;
     }
+    writeln!(out)?;
     out.flush()
 }

@@ -1,35 +1,85 @@
-//! Which cards there are, and what runs them.
+//! What runs the cards of a plan.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use stroma_sim::World;
-use stroma_sim::link::LinkConfig;
+use stroma_sim::link::script::ScriptError;
+use stroma_sim::pcap;
 use stroma_top::Profile;
-use stroma_verilate::Options;
 use stroma_vfio_user::Server;
 
-use crate::Report;
 use crate::function::CardFunction;
 use crate::order::Orders;
 use crate::simulation::Simulation;
+use crate::{Plan, Report, Wire};
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Cards that cannot be connected so.
-    #[error("{cards} cards on a {wire}: {}", match wire {
-        Wire::Cable => "a cable has two ends",
-        Wire::Switch => "a switch has at least two ports",
-    })]
+    /// Cards and ends that cannot be connected so.
+    #[error(
+        "{stations} stations, cards and ends, on a {wire}: a cable has two ends; a switch has as many ports as it needs"
+    )]
     Wiring {
         /// How many.
-        cards: usize,
+        stations: usize,
         /// On what.
         wire: Wire,
+    },
+    /// A value of the plan that cannot be.
+    #[error("{name} = {value}: it has to be {limits}")]
+    Value {
+        /// Which.
+        name: &'static str,
+        /// What was asked for.
+        value: f64,
+        /// What can be.
+        limits: String,
+    },
+    /// A rule that is none.
+    #[error("the rules of faults: {0}")]
+    Rule(#[source] ScriptError),
+    /// The file of the plan cannot be read.
+    #[error("reading the plan {}: {source}", path.display())]
+    File {
+        /// Where it should be.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is no plan.
+    #[error("the plan {}: {source}", path.display())]
+    Plan {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+    /// Neither flags nor a file say where cards are served.
+    #[error("no folder for the sockets: say --sockets FOLDER, or `sockets = \"FOLDER\"` in the plan")]
+    NoSockets,
+    /// An end of the wire cannot be had.
+    #[error("opening the {end}: {source}{}", match source.kind() {
+        ErrorKind::PermissionDenied => "; an interface is made by root, with `ip tuntap add NAME mode tap user USER`",
+        ErrorKind::ResourceBusy => "; another process has it",
+        _ => "",
+    })]
+    End {
+        /// Which.
+        end: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Frames cannot be recorded there.
+    #[error("recording to {}: {source}", path.display())]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: pcap::Error,
     },
     /// No card was asked for.
     #[error("a fabric of no cards")]
@@ -54,68 +104,6 @@ pub enum Error {
     },
 }
 
-/// What is between the cards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Wire {
-    /// One cable between two cards.
-    Cable,
-    /// A switch with a port for each card.
-    Switch,
-}
-
-impl std::fmt::Display for Wire {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            Self::Cable => "cable",
-            Self::Switch => "switch",
-        })
-    }
-}
-
-/// Which cards there are.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// What card each of them is.
-    pub profile: Profile,
-    /// How many.
-    pub cards: usize,
-    /// What is between them; a card alone needs nothing.
-    pub wire: Wire,
-    /// Where chance begins.
-    pub seed: u64,
-    /// The folder of the sockets `card0`, `card1` and so on; it is made if it is missing.
-    pub folder: PathBuf,
-}
-
-impl Plan {
-    /// Where a card is served.
-    #[must_use]
-    pub fn socket(&self, card: usize) -> PathBuf {
-        self.folder.join(format!("card{card}"))
-    }
-
-    fn world(&self) -> Result<World, Error> {
-        let Self { profile, cards, wire, seed, .. } = *self;
-        let options = Options { seed, ..Options::default() };
-        let mut world = match cards {
-            0 => return Err(Error::NoCards),
-            _ => World::new(profile, cards, &options).map_err(|source| Error::Card {
-                cards,
-                profile,
-                source,
-            })?,
-        };
-        let config = LinkConfig::cable(profile);
-        match (wire, cards) {
-            (_, 1) => {}
-            (Wire::Cable, 2) => world.cable(0, 1, config),
-            (Wire::Switch, _) => world.switch(&(0..cards).collect::<Vec<_>>(), config),
-            (Wire::Cable, _) => return Err(Error::Wiring { cards, wire }),
-        }
-        Ok(world)
-    }
-}
-
 /// Cards that are served.
 pub struct Fabric {
     threads: Vec<JoinHandle<()>>,
@@ -127,19 +115,16 @@ impl Fabric {
     /// # Errors
     /// When the plan makes no sense, or a socket cannot be made.
     pub fn start(plan: &Plan, report: &Report) -> Result<Self, Error> {
-        let world = plan.world()?;
-        let failed = |path: &Path| {
-            let path = path.to_path_buf();
-            move |source| Error::Socket { path, source }
-        };
-        std::fs::create_dir_all(&plan.folder).map_err(failed(&plan.folder))?;
+        let (world, watched) = plan.world()?;
+        make_folder(&plan.sockets)?;
         let (orders, requests) = Orders::new(plan.cards);
+        let look = orders.first().cloned();
         let pages = plan.profile.capacity().doorbell_pages();
         // All sockets are made before anybody is served: who finds one finds all.
         let servers = orders.into_iter().enumerate().map(|(card, orders)| {
             let function = CardFunction::new(format!("card{card}"), orders, pages, report);
             let path = plan.socket(card);
-            Server::bind(&path, Arc::new(function)).map_err(failed(&path))
+            Server::bind(&path, Arc::new(function)).map_err(|source| Error::Socket { path, source })
         });
         let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;
         let simulation = Simulation::new(world, plan.cards, requests, report);
@@ -152,6 +137,10 @@ impl Fabric {
                 }
             }));
         }
+        // Whichever card's way the order takes: it is for none of them.
+        for (end, look) in watched.into_iter().zip(look.into_iter().cycle()) {
+            threads.push(thread::spawn(move || end.run(&look)));
+        }
         Ok(Self { threads })
     }
 
@@ -163,21 +152,7 @@ impl Fabric {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refused(cards: usize, wire: Wire) -> String {
-        let folder = tempfile::tempdir().unwrap();
-        let plan =
-            Plan { profile: Profile::TenGig, cards, wire, seed: 1, folder: folder.path().join("cards") };
-        let report: Report = Arc::new(|_| {});
-        Fabric::start(&plan, &report).err().expect("it is refused").to_string()
-    }
-
-    #[test]
-    fn a_plan_that_makes_no_sense_is_refused() {
-        assert_eq!(refused(3, Wire::Cable), "3 cards on a cable: a cable has two ends");
-        assert_eq!(refused(0, Wire::Switch), "a fabric of no cards");
-    }
+/// Makes a folder, if it is missing.
+pub(crate) fn make_folder(path: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(path).map_err(|source| Error::Socket { path: path.to_path_buf(), source })
 }

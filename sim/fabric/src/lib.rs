@@ -4,7 +4,8 @@
 //!   client ── socket ── Server ── CardFunction ──┐ orders
 //!   client ── socket ── Server ── CardFunction ──┼────────▶ Simulation: World with all cards on one clock
 //!              ...                               ┘             │
-//!   client's memory ◀──────── read and written like files ─────┘
+//!   client's memory ◀──────── read and written like files ─────┤
+//!   somebody outside ◀──── datagrams or a TAP interface ────────┘
 //! ```
 //!
 //! A thread for each socket listens to the card's client ([`stroma_vfio_user`]); one thread has all the cards, carries out
@@ -19,11 +20,14 @@ mod fabric;
 mod function;
 mod memory;
 mod order;
+mod plan;
 mod simulation;
+mod watch;
 
 use std::sync::Arc;
 
-pub use fabric::{Error, Fabric, Plan, Wire};
+pub use fabric::{Error, Fabric};
+pub use plan::{EndPlan, FaultPlan, LinkPlan, Plan, TimingPlan, Wire};
 
 /// Where a fabric tells what happens, a line each.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;

@@ -34,6 +34,8 @@ pub(crate) enum Order {
     },
     /// A reset of the whole function.
     Reset,
+    /// Something has come from outside, to an end of the wire.
+    Look,
 }
 
 /// What became of an order: the value of a load, 0 otherwise.

@@ -1,6 +1,6 @@
 //! The thread that has the cards: carries out orders, lets time pass, and brings what the cards have for their hosts.
 //!
-//! While a client is attached simulated time keeps behind the wall clock, as [`World`] does with anybody outside. When nothing
+//! While a client is attached, or somebody outside is at an end of the wire, simulated time keeps behind the wall clock. When nothing
 //! will happen by itself, or not for a while, the thread sleeps until an order comes.
 
 use std::sync::Arc;
@@ -95,10 +95,10 @@ impl Simulation {
 
     /// Carries out orders that have come, and waits for the first while nothing else is to be done; `false` when none will come.
     fn listen(&mut self) -> bool {
-        let is_attached = self.hosts.iter().any(|host| host.is_attached);
+        let keeps_pace = self.world.keeps_pace();
         let mut request = match self.world.quiet_time() {
             Some(Duration::MAX) => self.requests.recv().map_err(|_| TryRecvError::Disconnected),
-            Some(quiet) if is_attached && quiet >= NAP => {
+            Some(quiet) if keeps_pace && quiet >= NAP => {
                 self.requests.recv_timeout(quiet).map_err(|error| match error {
                     RecvTimeoutError::Timeout => TryRecvError::Empty,
                     RecvTimeoutError::Disconnected => TryRecvError::Disconnected,
@@ -139,6 +139,10 @@ impl Simulation {
             Order::Reset => {
                 self.world.reset(card);
                 self.hosts[card].pending = [false; VECTORS];
+                Ok(0)
+            }
+            Order::Look => {
+                self.world.look_outside();
                 Ok(0)
             }
         };

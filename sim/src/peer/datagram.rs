@@ -1,31 +1,22 @@
 //! Somebody outside of the simulation, behind a Unix datagram socket: one raw Ethernet frame a datagram, which is what QEMU's
 //! `-netdev dgram` speaks.
 
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use super::Peer;
+use super::outside::{Door, Outside};
 
-/// Shortest frame without FCS. Virtual interfaces leave the padding out that a MAC adds.
-const FRAME_MIN: usize = 60;
-/// Longest datagram taken: more than any jumbo frame.
-const DATAGRAM_MAX: usize = 1 << 16;
-
-/// A socket at the end of a wire. Frames wait for as long as the far end's queue is full; while nobody is there they are lost,
-/// as on a cable with nothing at its end.
+/// A socket, and where the other one is.
 #[derive(Debug)]
-pub struct Datagram {
+pub struct Socket {
     socket: UnixDatagram,
     far: PathBuf,
-    buffer: Vec<u8>,
-    /// From outside, for the wire.
-    inward: VecDeque<Vec<u8>>,
-    /// From the wire, for outside.
-    outward: VecDeque<Vec<u8>>,
-    lost: u64,
 }
+
+/// A socket at the end of a wire.
+pub type Datagram = Outside<Socket>;
 
 impl Datagram {
     /// Binds a socket at `near`, in place of what was left there, for somebody whose socket is at `far`.
@@ -39,67 +30,23 @@ impl Datagram {
         }
         let socket = UnixDatagram::bind(near)?;
         socket.set_nonblocking(true)?;
-        Ok(Self {
-            socket,
-            far: far.to_path_buf(),
-            buffer: vec![0; DATAGRAM_MAX],
-            inward: VecDeque::new(),
-            outward: VecDeque::new(),
-            lost: 0,
-        })
-    }
-
-    /// Frames that did not get out: their FCS was wrong, or nobody was there.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.lost
-    }
-
-    fn send(&mut self) {
-        while let Some(frame) = self.outward.front() {
-            match self.socket.send_to(frame, &self.far) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => self.lost += 1,
-                Ok(_) => {}
-            }
-            self.outward.pop_front();
-        }
+        Ok(Self::new(Socket { socket, far: far.to_path_buf() }))
     }
 }
 
-impl Peer for Datagram {
-    fn receive(&mut self, _now: u64, frame: &[u8], bad: bool) {
-        if bad {
-            self.lost += 1;
-            return;
-        }
-        self.outward.push_back(frame.to_vec());
-        self.send();
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Door for Socket {
+    fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.socket.send_to(frame, &self.far).map(|_| ())
     }
 
-    fn transmit(&mut self, _now: u64) -> Option<Vec<u8>> {
-        self.inward.pop_front()
-    }
-
-    fn tick(&mut self, _now: u64) {}
-
-    fn next_due(&self, now: u64) -> Option<u64> {
-        (!self.inward.is_empty()).then_some(now)
-    }
-
-    fn is_outside(&self) -> bool {
-        true
-    }
-
-    fn listen(&mut self) {
-        self.send();
-        // Nothing there, or an error of the socket itself: either way there is no frame now.
-        while let Ok(length) = self.socket.recv(&mut self.buffer) {
-            let mut frame = self.buffer[..length].to_vec();
-            frame.resize(length.max(FRAME_MIN), 0);
-            self.inward.push_back(frame);
-        }
+    fn receive(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.socket.recv(room)
     }
 }
 
@@ -107,6 +54,7 @@ impl Peer for Datagram {
 mod tests {
     use tempfile::tempdir;
 
+    use super::super::Peer;
     use super::*;
 
     #[test]
