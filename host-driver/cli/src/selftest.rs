@@ -1,0 +1,53 @@
+//! A card tests itself: the same steps on a board and on a simulated card.
+
+mod bench;
+mod steps;
+
+use std::error::Error;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stroma_device::Backend;
+use stroma_verbs::Device;
+
+use crate::card::CardName;
+use bench::Bench;
+use steps::STEPS;
+
+/// How long anything may take: simulated cards are slow on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a step has to say, or why it failed.
+pub(crate) type Outcome = Result<String, Box<dyn Error>>;
+
+/// Tests a card; a line for each step.
+pub(crate) fn run(card: &CardName) -> ExitCode {
+    match card.open().and_then(|backend| test(&backend, &mut |line| println!("{line}"))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The steps, one after the other, until one fails.
+fn test(backend: &Arc<dyn Backend>, tell: &mut dyn FnMut(String)) -> Result<(), Box<dyn Error>> {
+    let device = Device::builder().timeout(PATIENCE).open(Arc::clone(backend))?;
+    let bench = Bench::new(&device, PATIENCE)?;
+    for (name, step) in STEPS {
+        let started = Instant::now();
+        match step(&bench) {
+            Ok(says) => tell(format!("ok    {name:<12} {says} ({:.1} s)", started.elapsed().as_secs_f64())),
+            Err(error) => {
+                tell(format!("FAIL  {name:<12} {error}"));
+                return Err(format!("{name}: the card is not in order, or its driver is not").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(all(test, feature = "sim"))]
+mod tests;
