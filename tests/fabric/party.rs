@@ -19,7 +19,7 @@ use client::Client;
 #[derive(Parser)]
 enum Arguments {
     /// Runs cards.
-    Serve(cli::Arguments),
+    Serve(Box<cli::Arguments>),
     /// Opens one and takes orders.
     Client {
         /// Its number, from which its addresses follow.
@@ -31,7 +31,7 @@ enum Arguments {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse() {
-        Arguments::Serve(arguments) => return cli::run(arguments),
+        Arguments::Serve(arguments) => return cli::run(*arguments),
         Arguments::Client { number, socket } => obey(number, &socket),
     };
     match outcome {

@@ -16,7 +16,7 @@ use bench::Bench;
 use steps::STEPS;
 
 /// How long anything may take: simulated cards are slow on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a step has to say, or why it failed.
 pub(crate) type Outcome = Result<String, Box<dyn Error>>;

@@ -114,7 +114,7 @@ fn one() -> u64 {
 fn profile<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Profile, D::Error> {
     let name = String::deserialize(from)?;
     clap::ValueEnum::from_str(&name, false).map_err(|_| {
-        let names = Profile::ALL.map(|profile| profile.name()).join(" or ");
+        let names = Profile::ALL.map(Profile::name).join(" or ");
         serde::de::Error::custom(format!("profile {name:?}: it is {names}"))
     })
 }

@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_name_that_no_interface_can_have_is_refused() {
         for name in ["", "sixteen-letters-", "a\0b"] {
-            let error = request(name).err().expect(name);
+            let Err(error) = request(name) else { panic!("{name:?} is taken") };
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name:?}");
         }
         assert!(request("fifteen-letters").is_ok());
