@@ -1,6 +1,6 @@
 //! The raw Ethernet queue: what is not RoCE reaches the host byte for byte, and frames of the host reach the wire.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -398,7 +398,12 @@ fn two_cards_find_each_other_and_echo_in_both_versions_of_ip() {
         let [near, far] = street.pair.ends.each_ref().map(|end| {
             let [.., last] = mac(end);
             let second = [0xfe80, 0, 0, 0, 0, 0, 0, last.into()];
-            end.device.port().set_address(3, second.into()).expect("a register");
+            let port = end.device.port();
+            port.set_address(3, second.into()).expect("a register");
+            let mapped = Ipv4Addr::new(10, 0, 0, last).to_ipv6_mapped().octets();
+            let gids = port.gids().expect("registers");
+            assert_eq!(gids, [(0, mapped), (3, Ipv6Addr::from(second).octets())]);
+            assert_eq!(port.path_mtu(), 5, "4096 bytes");
             Neighbours::open(&end.device).expect("the raw queue")
         });
         let is_over = AtomicBool::new(false);

@@ -82,6 +82,24 @@ impl<'a> Port<'a> {
         Ok(Ipv6Addr::from(bytes.to_le_bytes()).to_canonical())
     }
 
+    /// The GID table: the addresses that are set, by their places, each as the sixteen bytes of a GID. One of IPv4 is mapped into IPv6, as
+    /// `RoCE` v2 has it.
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    pub fn gids(&self) -> Result<Vec<(usize, [u8; 16])>> {
+        let gid = |place: usize| Ok((place, bits(self.address(place)?).to_le_bytes()));
+        let gids = (0..PORT_ADDRESSES).map(gid).collect::<Result<Vec<_>>>()?;
+        Ok(gids.into_iter().filter(|(_, gid)| *gid != [0; 16]).collect())
+    }
+
+    /// The largest path MTU that the port carries, by its code: 5 is 4096 bytes.
+    #[must_use]
+    pub fn path_mtu(&self) -> u8 {
+        // Code 1 is 256 bytes, and each next twice as many.
+        u8::try_from(self.card.capabilities().mtu_log.saturating_sub(7)).unwrap_or(u8::MAX)
+    }
+
     /// Where the card finds itself: its MAC and first address. Frames to there do not leave it.
     ///
     /// # Errors
