@@ -43,11 +43,13 @@ impl Fronts {
     pub fn new(profile: Profile, options: &Options) -> Result<Self, Error> {
         let model = Model::linked(crate::linked::fronts(profile), options)?;
         let mismatched = model.port("tx_mismatched")?;
-        let (raw_enable, own) = (model.port("raw_enable")?, model.port("own")?);
+        let (raw_enable, own, closed) =
+            (model.port("raw_enable")?, model.port("own")?, model.port("rx_closed")?);
         let mut bench = Bench::new(model)?;
         // Raw frames are for the whole card: none is wanted here, and none is sent. Without an address no frame comes back.
         bench.model_mut().set(raw_enable, 0);
         bench.model_mut().set(own, 0);
+        bench.model_mut().set(closed, 0);
         bench.source("tx_raw")?;
         let mut fronts = Self {
             mac: Mac::attach(&mut bench, profile)?,

@@ -81,8 +81,7 @@ fn a_client_that_is_killed_while_it_is_written_to_leaves_its_card_to_the_next() 
     let stage = Stage::new();
     let mut cards = stage.serve("cards", &[]);
     let [mut near, mut far] = cards.clients();
-    // Few: the next client's card begins anew in a gap between frames, and there is none until the writer is through.
-    flood([&mut near, &mut far], 3);
+    flood([&mut near, &mut far], 100);
     far.kill();
     let (mut far, place) = cards.client(1);
     reconnect(&mut far, &place, &mut near);

@@ -29,7 +29,8 @@ block! {
     /// - **Ports** `rx_t*`, `tx_t*`: AXI4-Stream to the MAC, frames without FCS; `rx_head`/`rx_payload`: one head a good packet and its
     ///   payload; `tx_head`/`tx_payload`: the same the other way; `tx_raw`: frames that go out as they are, in turn with the others;
     ///   `raw_enable`, `raw_dropped`: as in [`RxFront`]; `rx_counts`: frames of each class; `tx_mismatched`: payloads that
-    ///   were not as long as their head said. `own`, `turned`, `turns`: frames for the card itself, as in [`Turn`].
+    ///   were not as long as their head said. `rx_closed`: frames that begin at the pins are dropped, `rx_dropped`: one was, as in [`AxisIn`]; `rx_enters`: a
+    ///   frame is on its way in, from the pins or back from the card itself. `own`, `turned`, `turns`: frames for the card itself, as in [`Turn`].
     /// - **Rate** one beat a cycle each way, no bubbles between frames.
     /// - **Backpressure** `rx_tready` falls only when the transport side stops taking packets, or while a frame comes back.
     /// - **Reset** synchronous; everything under way is forgotten.
@@ -42,6 +43,9 @@ block! {
         pub rx_tlast: Signal<In, Bit>,
         pub rx_tuser: Signal<In, Bit>,
         pub rx_tready: Signal<Out, Bit>,
+        pub rx_closed: Signal<In, Bit>,
+        pub rx_dropped: Signal<Out, Bit>,
+        pub rx_enters: Signal<Out, Bit>,
         pub tx_tdata: Signal<Out, Bits<D>>,
         pub tx_tkeep: Signal<Out, Bits<K>>,
         pub tx_tvalid: Signal<Out, Bit>,
@@ -87,6 +91,9 @@ impl<const D: usize, const K: usize, const LOG: usize> Logic for Fronts<D, K, LO
         self.mac_in.tlast.next = self.rx_tlast.val();
         self.mac_in.tuser.next = self.rx_tuser.val();
         self.rx_tready.next = self.mac_in.tready.val();
+        self.mac_in.closed.next = self.rx_closed.val();
+        self.rx_dropped.next = self.mac_in.dropped.val();
+        self.rx_enters.next = self.mac_in.enters.val() | self.turn.moves.val();
         StreamSource::<Beat<D>>::join(&mut self.mac_in.source, &mut self.turn.arriving);
         StreamSource::<Beat<D>>::join(&mut self.turn.source, &mut self.rx.sink);
         self.turn.own.next = self.own.val();

@@ -254,6 +254,9 @@ impl<
         self.fronts.rx_tlast.next = self.rx_tlast.val();
         self.fronts.rx_tuser.next = self.rx_tuser.val();
         self.rx_tready.next = self.fronts.rx_tready.val();
+        self.fronts.rx_closed.next = self.host.rx_closed.val();
+        self.host.rx_dropped.next = self.fronts.rx_dropped.val();
+        self.host.rx_enters.next = self.fronts.rx_enters.val();
         self.tx_tdata.next = self.fronts.tx_tdata.val();
         self.tx_tkeep.next = self.fronts.tx_tkeep.val();
         self.tx_tvalid.next = self.fronts.tx_tvalid.val();

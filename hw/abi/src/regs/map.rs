@@ -182,6 +182,8 @@ block! {
          `cnps_received`, `duplicates`, `out_of_sequence`, `rnr_naks` and `answers_stale`: every good RoCE packet.");
     TX_TURNED = Reg::long("tx_turned", 0xe0, ReadOnly,
         "Frames for the card's own address: they came back in without leaving. `tx_frames` does not count them, the classes of received frames do.");
+    RX_CLOSED = Reg::long("rx_closed", 0xe8, ReadOnly,
+        "Frames that began to arrive while the card restarted: dropped whole, and in no class.");
     RAW_SENT = Reg::long("raw_sent", 0xf8, ReadOnly, "Frames sent by raw queue pairs; `tx_frames` counts them, too, or `tx_turned`.");
 }
 

@@ -16,6 +16,7 @@ block! {
         pub reset: Signal<In, Bit>,
         pub tx_frame: Signal<In, Bit>,
         pub turned: Signal<In, Bit>,
+        pub closed_drop: Signal<In, Bit>,
         pub retransmitted: Signal<In, Bit>,
         pub timeout: Signal<In, Bit>,
         pub nak: [Signal<In, Bit>; 3],
@@ -66,6 +67,7 @@ block! {
         raw_dropped: Counter<3>,
         raw_sent: Counter<1>,
         tx_turned: Counter<1>,
+        rx_closed: Counter<1>,
     }
 }
 
@@ -103,7 +105,8 @@ impl Logic for Counts {
             raw_frames,
             raw_dropped,
             raw_sent,
-            tx_turned
+            tx_turned,
+            rx_closed
         );
         self.tx_frames.reset.next = self.reset.val();
         self.wrong_pages.reset.next = self.reset.val();
@@ -129,6 +132,7 @@ impl Logic for Counts {
         self.raw_dropped.reset.next = self.reset.val();
         self.raw_sent.reset.next = self.reset.val();
         self.tx_turned.reset.next = self.reset.val();
+        self.rx_closed.reset.next = self.reset.val();
 
         self.tx_frames.pulses[0].next = self.tx_frame.val();
         self.pushes.pulses[0].next = self.push.val();
@@ -151,6 +155,7 @@ impl Logic for Counts {
         self.raw_frames.pulses[0].next = self.raw_frame.val();
         self.raw_sent.pulses[0].next = self.raw_departs.val();
         self.tx_turned.pulses[0].next = self.turned.val();
+        self.rx_closed.pulses[0].next = self.closed_drop.val();
         for i in 0..3 {
             self.raw_dropped.pulses[i].next = self.raw_drop[i].val();
             self.naks.pulses[i].next = self.nak[i].val();
@@ -188,7 +193,8 @@ impl Logic for Counts {
         self.values[24].next = self.stale_answers.value.val();
         self.values[25].next = self.accepted_packets.value.val();
         self.values[26].next = self.tx_turned.value.val();
-        self.values[27].next = self.raw_sent.value.val();
+        self.values[27].next = self.rx_closed.value.val();
+        self.values[28].next = self.raw_sent.value.val();
     }
 }
 
@@ -247,6 +253,7 @@ mod tests {
             ("raw_drop$2", "raw_dropped"),
             ("raw_departs", "raw_sent"),
             ("turned", "tx_turned"),
+            ("closed_drop", "rx_closed"),
         ];
         for (port, _) in pulses {
             drive(&mut bench, port, 0);

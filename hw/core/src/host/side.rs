@@ -60,7 +60,7 @@ block! {
     /// ```
     ///
     /// - **Ports** `lite_*`: the BARs, AXI4-Lite; `ar`, `r`, `aw`, `w`, `b`: host memory, AXI4; `irq`: vectors to raise.
-    ///   `rx_*`, `tx_*`: packets from and to the front ends; `tx_raw`: whole frames; `raw_enable`: those that are not RoCE are wanted; `raw_dropped`: one was lost. `class_counts`, `tx_frame`, `tx_turned`: what the front ends count; `mac`: the card's address; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
+    ///   `rx_*`, `tx_*`: packets from and to the front ends; `rx_closed`: frames that begin to arrive are to be dropped; `rx_dropped`: one was; `rx_enters`: one is on its way in. `tx_raw`: whole frames; `raw_enable`: those that are not RoCE are wanted; `raw_dropped`: one was lost. `class_counts`, `tx_frame`, `tx_turned`: what the front ends count; `mac`: the card's address; `link`: the network port is up; `stirs`: something moves there. `time`: cycles; `skip`: cycles that
     ///   a simulation did not evaluate; `quiet`: it may, as long as nobody outside does anything, until `wake`.
     ///   `clears`: everything inside is being forgotten, and kernels have to, too. `kernel_*`: the slots, as [`slot`](crate::slot) says.
     ///   `kernel_clock`: of the fabric, and meant for the kernels; its edges are those of `clock`, less some of those in which `kernel_clock_rests`.
@@ -83,6 +83,9 @@ block! {
         pub irq: StreamSource<Bits<5>>,
         pub rx_head: StreamSink<Head>,
         pub rx_payload: StreamSink<Beat<D>>,
+        pub rx_closed: Signal<Out, Bit>,
+        pub rx_dropped: Signal<In, Bit>,
+        pub rx_enters: Signal<In, Bit>,
         pub tx_head: StreamSource<Head>,
         pub tx_payload: StreamSource<Beat<D>>,
         pub tx_raw: StreamSource<Beat<D>>,
@@ -398,6 +401,7 @@ impl<
         self.transport.raw_queue_pair.next = self.control.raw_queue_pair.val();
         self.raw_enable.next = self.control.raw_enable.val();
         self.transport.pause.next = self.restart.pause.val();
+        self.rx_closed.next = self.restart.pause.val();
         self.transport.taken.next = self.kernel_writes.write.valid.val() & self.writer.write.ready.val();
         self.transport.taken_write.next = self.kernel_writes.write.payload.val();
         self.transport.issued.next = self.writer.issued.val();
@@ -538,6 +542,7 @@ impl<
         self.counts.accepted.next = self.transport.accepted.val();
         self.counts.raw_frame.next = self.transport.raw_taken.val();
         self.counts.raw_drop[0].next = self.raw_dropped.val();
+        self.counts.closed_drop.next = self.rx_dropped.val();
         self.counts.turned.next = self.tx_turned.val();
         self.counts.raw_drop[1].next = self.transport.raw_dropped[0].val();
         self.counts.raw_drop[2].next = self.transport.raw_dropped[1].val();
@@ -573,8 +578,10 @@ impl<
         if self.transport.wake.val() < self.events.wake.val() {
             self.wake.next = self.transport.wake.val();
         }
-        // Accesses to the BARs are no work: they may come at any time, and must not hold a restart up.
+        // Accesses to the BARs are no work: they may come at any time, and must not hold a restart up. Nor are frames that are dropped
+        // at the pins; one that is let in is, or its head might reach a block in the cycle in which that forgets.
         self.is_busy.next = self.control.runs.val()
+            | self.rx_enters.val()
             | self.tables.busy.val()
             | self.work.busy.val()
             | self.transport.busy.val()

@@ -11,11 +11,16 @@ use crate::prim::skid::Skid;
 use crate::stream::{Beat, StreamSource};
 
 block! {
-    /// Takes frames from AXI4-Stream.
+    /// Takes frames from AXI4-Stream, or drops them while the card is closed.
+    ///
+    /// A card that begins anew has to come to rest first. Behind this block a frame that is dropped is work, so whoever sends without a
+    /// pause would keep the card from it; here it is none.
     ///
     /// - **Ports** `tdata` .. `tuser`: frames without FCS, `tuser` on the last beat says that the frame is bad;
     ///   `source`: the same frames as beats. A beat with `tlast` may hold no byte, then neither does its beat here.
     ///   A `tkeep` with holes, or one that is partial before `tlast`, makes the frame bad: `err` on its last beat.
+    ///   `closed`: a frame whose first beat moves in this cycle is dropped, all of it; one that has begun goes on. `dropped`: high for a
+    ///   cycle behind each that was. `enters`: a frame that is not dropped has begun, and has not ended.
     /// - **Latency** 1 cycle. **Rate** 1 beat per cycle.
     /// - **Backpressure** stalls `tready`, which is a register.
     /// - **Reset** the next beat begins a frame.
@@ -29,10 +34,17 @@ block! {
         pub tready: Signal<Out, Bit>,
         pub tlast: Signal<In, Bit>,
         pub tuser: Signal<In, Bit>,
+        pub closed: Signal<In, Bit>,
+        pub dropped: Signal<Out, Bit>,
+        pub enters: Signal<Out, Bit>,
         pub source: StreamSource<Beat<D>>,
         cut: Skid<Beat<D>>,
         is_inside: Reg<Bit>,
         is_bad: Reg<Bit>,
+        /// The frame that has begun is dropped.
+        is_dropped: Reg<Bit>,
+        was_dropped: Reg<Bit>,
+        drops: Signal<Local, Bit>,
         has_holes: Signal<Local, Bit>,
         is_odd: Signal<Local, Bit>,
         nbytes: Signal<Local, Bits<7>>,
@@ -55,10 +67,17 @@ impl<const D: usize, const K: usize> Logic for AxisIn<D, K> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, cut);
-        dff_setup!(self, clock, is_inside, is_bad);
+        dff_setup!(self, clock, is_inside, is_bad, is_dropped, was_dropped);
         self.cut.reset.next = self.reset.val();
         self.tready.next = self.cut.sink.ready.val();
-        self.cut.sink.valid.next = self.tvalid.val();
+        self.drops.next = self.closed.val();
+        if self.is_inside.q.val() {
+            self.drops.next = self.is_dropped.q.val();
+        }
+        self.cut.sink.valid.next = self.tvalid.val() & !self.drops.val();
+        self.dropped.next = self.was_dropped.q.val();
+        self.enters.next = self.is_inside.q.val() & !self.is_dropped.q.val();
+        self.was_dropped.d.next = false;
 
         self.has_holes.next = (self.tkeep.val() & (self.tkeep.val() + 1)).any();
         self.is_odd.next = self.has_holes.val() | (!self.tlast.val() & !self.tkeep.val().all());
@@ -80,12 +99,15 @@ impl<const D: usize, const K: usize> Logic for AxisIn<D, K> {
             self.tlast.val() & (self.tuser.val() | self.is_odd.val() | self.is_bad.q.val());
         if self.tvalid.val() & self.cut.sink.ready.val() {
             self.is_inside.d.next = !self.tlast.val();
+            self.is_dropped.d.next = self.drops.val();
+            self.was_dropped.d.next = self.drops.val() & self.tlast.val();
             self.is_bad.d.next = !self.tlast.val() & (self.is_odd.val() | self.is_bad.q.val());
         }
         StreamSource::<Beat<D>>::link(&mut self.source, &mut self.cut.source);
         if self.reset.val() {
             self.is_inside.d.next = false;
             self.is_bad.d.next = false;
+            self.was_dropped.d.next = false;
         }
     }
 }

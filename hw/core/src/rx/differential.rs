@@ -67,7 +67,7 @@ fn cases() -> Vec<Case> {
             "axis_in",
             axis::AxisIn::<64, 8>::default,
             clock,
-            [tdata, tkeep, tvalid, tlast, tuser, source.ready]
+            [tdata, tkeep, tvalid, tlast, tuser, closed, source.ready]
         ),
     ]
 }

@@ -1,11 +1,11 @@
 //! AXI4-Stream pins against what they should mean.
 
-use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64, StreamPorts};
+use stroma_verilate::{Bench, Pause, PortId, SinkId, SourceId, SplitMix64, StreamPorts};
 
 use super::AxisIn;
 use crate::pack::Packed;
 use crate::stream::{Beat, beats};
-use crate::testing::{collect, stalls, verilated};
+use crate::testing::{collect, read, stalls, verilated};
 
 /// One transfer on the pins.
 #[derive(Clone, Debug)]
@@ -20,6 +20,7 @@ struct Pins<const D: usize> {
     bench: Bench,
     input: SourceId,
     output: SinkId,
+    closed: PortId,
 }
 
 impl<const D: usize> Pins<D> {
@@ -29,9 +30,11 @@ impl<const D: usize> Pins<D> {
         let payload = ["tdata", "tkeep", "tlast", "tuser"].map(port).to_vec();
         let ports =
             StreamPorts { name: "pins".into(), valid: port("tvalid"), ready: port("tready"), payload };
+        let closed = port("closed");
         let (input, output) = (bench.source_on(ports), bench.sink("source").unwrap());
+        bench.model_mut().set(closed, 0);
         bench.reset(2);
-        Self { bench, input, output }
+        Self { bench, input, output, closed }
     }
 
     fn send(&mut self, transfers: &[Transfer]) {
@@ -105,6 +108,58 @@ fn agrees_with_the_meaning<const D: usize, const K: usize>() {
 fn agrees_with_the_meaning_of_the_pins_under_stalls() {
     agrees_with_the_meaning::<64, 8>();
     agrees_with_the_meaning::<512, 64>();
+}
+
+/// The frames that come in, and how many do not, when `closed` is as it was while each transfer moved.
+fn admitted(transfers: &[Transfer], closed: &[bool]) -> (Vec<Transfer>, usize) {
+    let (mut kept, mut lost) = (Vec::new(), 0);
+    let mut at = 0;
+    for frame in transfers.split_inclusive(|transfer| transfer.last) {
+        if closed[at] {
+            lost += 1;
+        } else {
+            kept.extend_from_slice(frame);
+        }
+        at += frame.len();
+    }
+    (kept, lost)
+}
+
+fn drops_what_begins_while_it_is_closed<const D: usize, const K: usize>() {
+    let (mut pins, mut rng) = (Pins::<D>::new::<K>(), SplitMix64::new(2));
+    for (idle, pressure) in stalls() {
+        pins.bench[pins.input].pause(idle.clone());
+        pins.bench[pins.output].pause(pressure.clone());
+        let mut transfers = random(300, D, &mut rng);
+        transfers.last_mut().expect("there are transfers").last = true;
+        pins.send(&transfers);
+        let before = pins.bench[pins.input].sent();
+        let (mut moved, mut is_closed, mut pulses) = (Vec::new(), false, 0);
+        for _ in 0..20_000 {
+            // Open and closed for some cycles each: frames begin, go on and end in both.
+            is_closed ^= rng.below(6) == 0;
+            pins.bench.model_mut().set(pins.closed, is_closed.into());
+            pins.bench.step();
+            pulses += usize::from(read::<bool>(&pins.bench, "dropped"));
+            let count = usize::try_from(pins.bench[pins.input].sent() - before).unwrap();
+            moved.resize(count, is_closed);
+            // Between the last beat of a frame and the first of the next nothing is on its way in.
+            let begun = count > 0 && !transfers[count - 1].last;
+            let first = transfers[..count].iter().rposition(|transfer| transfer.last);
+            let is_let_in = begun && !moved[first.map_or(0, |last| last + 1)];
+            assert_eq!(read::<bool>(&pins.bench, "enters"), is_let_in, "{idle:?} {pressure:?}, {count}");
+        }
+        let (kept, lost) = admitted(&transfers, &moved);
+        assert!(lost > 20 && kept.len() > 50, "{lost}, {}", kept.len());
+        let found: Vec<Beat<D>> = collect(&mut pins.bench, pins.output);
+        assert_eq!((found, pulses), (meaning::<D>(&kept), lost), "{idle:?} {pressure:?}");
+    }
+}
+
+#[test]
+fn frames_that_begin_while_it_is_closed_are_dropped_whole_and_told() {
+    drops_what_begins_while_it_is_closed::<64, 8>();
+    drops_what_begins_while_it_is_closed::<512, 64>();
 }
 
 #[test]
