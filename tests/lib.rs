@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod effort;
+pub mod emulator;
 pub mod far;
 pub mod faulty;
 pub mod latency;

@@ -7,7 +7,6 @@
 )]
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use stroma_abi::regs::Reg;
 use stroma_abi::regs::map::counters;
 use stroma_abi::{Psn, Qpn};
 use stroma_device::Backend;
+pub use stroma_party::{address, pattern};
 use stroma_sim::link::LinkConfig;
 use stroma_sim::{Shared, SimBackend, World};
 use stroma_top::Profile;
@@ -55,21 +55,6 @@ pub struct Pair {
     pub shared: Arc<Shared>,
     /// The ends.
     pub ends: [End; 2],
-}
-
-/// Where card `index` is found.
-pub fn address(index: usize) -> Address {
-    let number = u8::try_from(index + 1).expect("few cards");
-    Address {
-        mac: [2, 0, 0, 0, 0, number],
-        ip: IpAddr::V4(Ipv4Addr::new(10, 0, 0, number)),
-        source_port: 0xc000 + u16::from(number),
-        hop_limit: 64,
-        traffic_class: 2,
-        vlan: None,
-        flow_label: 0,
-        source_address: 0,
-    }
 }
 
 impl End {
@@ -232,10 +217,4 @@ impl Pair {
     pub fn now(&self) -> u64 {
         self.shared.world().now()
     }
-}
-
-/// Bytes that differ from place to place.
-pub fn pattern(seed: u64, len: usize) -> Vec<u8> {
-    let mut rng = stroma_verilate::SplitMix64::new(seed);
-    (0..len).map(|_| rng.next_u64().to_le_bytes()[3]).collect()
 }

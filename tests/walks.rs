@@ -3,8 +3,8 @@
 #![expect(clippy::missing_panics_doc, reason = "a story that is not as expected panics, wherever it is")]
 
 use stroma_abi::desc::Parameters;
-use stroma_abi::kernel::traversal::{self, Traversal};
-use stroma_abi::wire::RpcTarget;
+use stroma_abi::kernel::traversal::Traversal;
+pub use stroma_party::{target, task};
 use stroma_verbs::{Access, QueuePair, WorkCompletion};
 
 use crate::pair::Pair;
@@ -37,27 +37,6 @@ pub fn list(pair: &Pair, length: u64) -> Traversal {
         far.put(element, &words.map(u64::to_le_bytes).concat());
     }
     task(far.at(0))
-}
-
-/// Looks in a list of such elements, from `root` on.
-#[must_use]
-pub fn task(root: u64) -> Traversal {
-    Traversal {
-        root,
-        mask: u64::MAX,
-        hop_limit: 1000,
-        key_words: 1,
-        element_words: 3,
-        next_at: 1,
-        value_at: 2,
-        ..Traversal::default()
-    }
-}
-
-/// A call of the kernel, with an answer of so many bytes at most.
-#[must_use]
-pub fn target(response_max: u32) -> RpcTarget {
-    RpcTarget { response_max, flags: 0, parameter_words: 0, operation: traversal::OPERATION }
 }
 
 /// Has a list walked; the answer comes to `to` of the near memory.

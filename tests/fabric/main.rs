@@ -5,16 +5,22 @@ mod process;
 
 use std::fs::Permissions;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use process::{Process, Stage, connected, is_root};
 use stroma_device::{Backend, Error, VfioUser};
 use stroma_fabric::{Fabric, Plan, Report};
+use stroma_party::MEMORY;
 use stroma_sim::pcap::{self, Direction};
 use stroma_tests::effort::share;
 use stroma_verbs::scenarios;
+
+/// How long a client that is gone is watched.
+const AFTERMATH: Duration = Duration::from_secs(1);
 
 fn send([from, to]: [&mut Process; 2], seed: u64) {
     to.tell(&["receive 400000 5000"]);
@@ -90,6 +96,32 @@ fn a_client_that_is_killed_while_it_is_written_to_leaves_its_card_to_the_next() 
 }
 
 #[test]
+fn memory_that_outlives_a_killed_client_is_not_touched_any_more() {
+    let stage = Stage::new();
+    let mut cards = stage.serve("cards", &[]);
+    let (path, memory) = stage.memory(MEMORY);
+    let lent = ["--memory", path.to_str().unwrap()];
+    let [mut near, mut far] = connected([cards.client(0), cards.client_as(1, 1, &lent)]);
+    flood([&mut near, &mut far], 100);
+    near.tell(&["mark 300000"]);
+    far.kill();
+    let byte = |at| {
+        let mut byte = [0];
+        memory.read_exact_at(&mut byte, at).unwrap();
+        byte[0]
+    };
+    assert_ne!(byte(65536), 0, "the card wrote to the file");
+    assert_eq!(byte(300_000), 0, "the writer is through: there is nothing that could be written any more");
+    let blank = vec![0xa5; MEMORY];
+    memory.write_all_at(&blank, 0).unwrap();
+    thread::sleep(AFTERMATH);
+    let mut found = vec![0; MEMORY];
+    memory.read_exact_at(&mut found, 0).unwrap();
+    assert!(found == blank, "somebody wrote to the memory of a process that was gone");
+    assert!(cards.are_running());
+}
+
+#[test]
 fn a_hostile_client_is_sent_away_and_the_other_card_does_not_notice() {
     let stage = Stage::new();
     let cards = stage.serve("cards", &[]);
@@ -120,7 +152,7 @@ fn cards_of_two_processes_reach_each_other_over_datagrams() {
     let [one, other] = ["one", "other"].map(|name| stage.path(name).to_str().unwrap().to_owned());
     let near = stage.serve("near", &["--cards", "1", "--datagram", &format!("{one}={other}")]);
     let far = stage.serve("far", &["--cards", "1", "--datagram", &format!("{other}={one}")]);
-    let [mut near, mut far] = connected([near.client_as(0, 0), far.client_as(1, 0)]);
+    let [mut near, mut far] = connected([near.client_as(0, 0, &[]), far.client_as(1, 0, &[])]);
     exchange([&mut near, &mut far]);
 }
 
@@ -134,7 +166,7 @@ fn a_plan_with_a_switch_that_loses_frames_records_them_and_nothing_is_missing() 
     );
     std::fs::write(&plan, text).unwrap();
     let cards = stage.serve("cards", &["--plan", plan.to_str().unwrap()]);
-    let [mut near, mut far] = connected([cards.client_as(0, 0), cards.client_as(1, 2)]);
+    let [mut near, mut far] = connected([cards.client(0), cards.client_as(1, 2, &[])]);
     for _ in 0..3 {
         exchange([&mut near, &mut far]);
     }

@@ -1,6 +1,6 @@
 //! The processes of a story, from outside.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -121,6 +121,17 @@ impl Stage {
         self.folder.path().join(name)
     }
 
+    /// A file of so many bytes that a client can have as its memory.
+    pub(crate) fn memory(&self, len: usize) -> (PathBuf, File) {
+        let path = self.path("memory");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        file.set_len(len as u64).unwrap();
+        if is_root() {
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        (path, file)
+    }
+
     /// Cards that are served in a folder within, as flags say.
     pub(crate) fn serve(&self, name: &str, flags: &[&str]) -> Cards<'_> {
         let sockets = self.path(name);
@@ -165,13 +176,14 @@ impl<'a> Cards<'a> {
 
     /// Starts a client of a card; it, and where its peer finds it.
     pub(crate) fn client(&self, card: usize) -> (Process, String) {
-        self.client_as(card, card)
+        self.client_as(card, card, &[])
     }
 
-    /// The same, with the addresses of a number.
-    pub(crate) fn client_as(&self, number: usize, card: usize) -> (Process, String) {
-        let socket = self.socket(card).to_str().unwrap();
-        let mut client = Process::start(&self.stage.program(), &["client", &number.to_string(), socket]);
+    /// The same, with the addresses of a number, and with more to be said to it.
+    pub(crate) fn client_as(&self, number: usize, card: usize, more: &[&str]) -> (Process, String) {
+        let (socket, number) = (self.socket(card).to_str().unwrap(), number.to_string());
+        let arguments = [&["client", &number, socket], more].concat();
+        let mut client = Process::start(&self.stage.program(), &arguments);
         let place = client.answer();
         assert!(place.split(' ').all(|word| word.parse::<u64>().is_ok()), "{place}");
         (client, place)

@@ -21,12 +21,13 @@ use stroma_abi::regs::map::counters;
 use stroma_sim::link::LinkConfig;
 use stroma_sim::peer::Datagram;
 use stroma_sim::{Shared, World, pcap};
+use stroma_tests::emulator::Machine;
 use stroma_top::Profile;
 use stroma_verilate::Options;
 
 use card::{CARD, CardEnd};
 use cases::{Case, Client, ENABLED};
-use guest::{Guest, Machine};
+use guest::Guest;
 use linux_end::LinuxEnd;
 use party::Party;
 

@@ -41,9 +41,16 @@ pub(crate) fn run() -> Result<()> {
             cocotb::run(Some(Profile::TenG))
         }),
         Stage::new("frames", "`cargo xtask frames` runs this stage alone", frames::run),
-        Stage::new("linux", "`cargo xtask linux --rung 4` runs this stage alone", || {
-            linux::run(linux::Rung::Wire)
-        }),
+        Stage {
+            name: "linux 4",
+            next_step: "`cargo xtask linux --rung 4` runs this stage alone",
+            run: Box::new(|| linux::run(linux::Rung::Wire)),
+        },
+        Stage {
+            name: "linux 5",
+            next_step: "`cargo xtask linux --rung 5` runs this stage alone",
+            run: Box::new(|| linux::run(linux::Rung::Device)),
+        },
         Stage::new(
             "formal runner",
             "`cargo xtask formal --self-test` runs this stage alone",

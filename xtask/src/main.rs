@@ -49,7 +49,7 @@ enum Task {
     ///
     /// System packages come from apt (as root; otherwise the exact command is printed), Python wheels at pinned versions
     /// go to target/tools/python and touch nothing else, nor do the Debian packages that are unpacked into
-    /// target/tools/linux. Every other command calls this by itself. When nothing is
+    /// target/tools/linux, and those of a newer suite beside it. Every other command calls this by itself. When nothing is
     /// missing it takes milliseconds and no network.
     Setup {
         /// The routine to make ready for
@@ -130,14 +130,15 @@ enum Task {
     /// that tshark stumbles over and a wrong ICRC are errors. Kernel invocations come from the encoders, and tshark shows them with
     /// docs/wireshark/stroma.lua.
     Frames,
-    /// Connect a simulated card to Linux: Soft-RoCE in an emulated guest at the other end of the wire
+    /// Bring a simulated card and Linux together, in an emulated guest
     ///
-    /// Both ends ask the other for every operation, with both path MTUs, and check every byte. Needs no KVM and no root but to
-    /// fetch package lists. Captures and the guest's console stay in target/linux.
+    /// Rung 4 has Soft-RoCE at the other end of the wire: both ends ask the other for every operation, with both path MTUs, and check
+    /// every byte. Rung 5 has the card in the guest, behind an IOMMU, and our driver with it, on vfio-pci. Needs no KVM and no root
+    /// but to fetch package lists. Captures and the guest's console stay in target/linux.
     Linux {
-        /// What to try, by its rung on the ladder of proofs
-        #[arg(long, default_value = "4")]
-        rung: linux::Rung,
+        /// What to try, by its rung on the ladder of proofs [default: all]
+        #[arg(long)]
+        rung: Option<linux::Rung>,
     },
     /// Run the proofs, seeded bugs included
     ///
@@ -210,7 +211,12 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Linux { rung } => {
             setup::run(tools::Routine::Linux)?;
-            linux::run(rung)
+            for rung in rung.map_or(linux::Rung::ALL.to_vec(), |rung| vec![rung]) {
+                if let stage::Outcome::Skipped(reason) = linux::run(rung)? {
+                    println!("skipped: {reason}");
+                }
+            }
+            Ok(())
         }
         Task::Formal { self_test: true, .. } => formal::self_test(),
         Task::Formal { task, .. } => formal::run(task.as_deref()),

@@ -59,6 +59,8 @@ pub(crate) struct Apt {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Unpack {
     pub(crate) package: String,
+    /// Where it is from, if not from the machine's own suite: another one, such as a newer release's backports.
+    pub(crate) suite: Option<String>,
     pub(crate) programs: Vec<String>,
     pub(crate) from: Routine,
     pub(crate) why: String,

@@ -2,7 +2,10 @@
 //!
 //! With every package come all that it depends on, down to the C library, as if nothing were installed. So what is in the
 //! folder does not hang on what a machine happens to have, and runs with the folder's own libraries. The guest's tools are in
-//! one folder and the browser in another, for who wants the one seldom wants the other.
+//! one folder and the browser in another, for who wants the one seldom wants the other. What comes from another [suite] than the
+//! machine's own has a folder for itself.
+
+pub(crate) mod suite;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,15 +69,22 @@ pub(crate) fn emulator() -> PathBuf {
 
 /// Unpacks what `routine` needs, if that is not there, and tells how many packages were missing.
 pub(crate) fn run(tools: &Tools, routine: Routine) -> Result<usize> {
-    let wanted: Vec<&Unpack> = tools.unpack.iter().filter(|entry| routine.needs(entry.from)).collect();
+    let wanted = tools.unpack.iter().filter(|entry| routine.needs(entry.from));
+    let (newer, wanted): (Vec<&Unpack>, Vec<&Unpack>) = wanted.partition(|entry| entry.suite.is_some());
+    Ok(own_suite(&wanted, routine)? + suite::run(&newer)?)
+}
+
+/// Unpacks what comes from the suite of the machine.
+fn own_suite(wanted: &[&Unpack], routine: Routine) -> Result<usize> {
     let names: Vec<&str> = wanted.iter().map(|entry| entry.package.as_str()).collect();
     let is_page = routine == Routine::Page;
     let folder = if is_page { stroma_verilate::tools_dir().join("page") } else { folder() };
-    let stamp = names.join("\n");
+    let modules = if is_page { Vec::new() } else { kernel::wanted() };
+    let stamp = [&names[..], &modules[..]].concat().join("\n");
     if wanted.is_empty() || fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp) {
         return Ok(0);
     }
-    for entry in &wanted {
+    for entry in wanted {
         println!("setup: {}, unpacked. {}", entry.package, entry.why);
     }
     let fresh = folder.with_extension("new");

@@ -231,6 +231,11 @@ pub enum Advice {
     /// There is no VFIO.
     #[error("load the module vfio-pci, and let this user read and write /dev/vfio")]
     Modules,
+    /// This user may not open what VFIO has for the card.
+    #[error(
+        "let this user read and write /dev/vfio/GROUP: `chown USER /dev/vfio/GROUP`, or a rule of udev that does so at every start"
+    )]
+    Permission,
     /// The group is missing, foreign or shared.
     #[error(
         "bind every device of the IOMMU group to vfio-pci, let this user read and write /dev/vfio/GROUP, \

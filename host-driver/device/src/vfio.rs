@@ -88,6 +88,12 @@ impl Vfio {
 /// An error of VFIO with what a person can do about it.
 fn refused(operation: String, source: VfioError) -> Error {
     let advice = match &source {
+        VfioError::OpenContainer(error) | VfioError::OpenGroup(error, _)
+            if error.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            Some(Advice::Permission)
+        }
+        VfioError::OpenGroup(error, _) if error.kind() == io::ErrorKind::ResourceBusy => Some(Advice::Busy),
         VfioError::OpenContainer(_) | VfioError::VfioExtension | VfioError::VfioApiVersion => {
             Some(Advice::Modules)
         }

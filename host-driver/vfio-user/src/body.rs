@@ -170,6 +170,16 @@ body! {
     }
 }
 
+body! {
+    /// An access of the device to memory by message.
+    DmaAccess {
+        /// The address, as the device sees memory.
+        address: u64,
+        /// Bytes.
+        count: u64,
+    }
+}
+
 /// Places of a PCI function's regions, as VFIO numbers them: six BARs, ROM, configuration space, VGA.
 pub mod region {
     /// BAR 0; the others follow.
@@ -216,8 +226,9 @@ mod tests {
             InterruptInfo::LEN,
             SetInterrupts::LEN,
             RegionAccess::LEN,
+            DmaAccess::LEN,
         ];
-        assert_eq!(lengths, [4, 32, 24, 16, 32, 16, 20, 16]);
+        assert_eq!(lengths, [4, 32, 24, 16, 32, 16, 20, 16, 16]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::Errno;
 use crate::body::{
     ACTION_TRIGGER, DATA_DESCRIPTORS, DeviceInfo, DmaMap, DmaUnmap, InterruptInfo, READ, RegionAccess,
     RegionInfo, SetInterrupts, WRITE, argsz,
@@ -59,9 +60,9 @@ pub enum Error {
 impl Error {
     /// The number of the error by which the server refused.
     #[must_use]
-    pub fn refusal(&self) -> Option<crate::Errno> {
+    pub fn refusal(&self) -> Option<Errno> {
         match self {
-            Self::Refused { source, .. } => crate::Errno::from_io_error(source),
+            Self::Refused { source, .. } => Errno::from_io_error(source),
             _ => None,
         }
     }
@@ -239,7 +240,15 @@ impl Client {
         let header = Header::request(*next, command, body.iter().map(|part| part.len()).sum());
         *next = next.wrapping_add(1);
         self.socket.send(&header, body, descriptors).map_err(failed)?;
-        let answer = self.socket.receive().map_err(failed)?;
+        let answer = loop {
+            let message = self.socket.receive().map_err(failed)?;
+            if !message.header.is_request() {
+                break message;
+            }
+            // All memory there is was lent by descriptors: what the device asks for is none.
+            let refusal = message.header.failure(number_of(Errno::FAULT));
+            self.socket.send(&refusal, &[], &[]).map_err(failed)?;
+        };
         if !answer.header.answers(&header) {
             return Err(Error::Answer { command, what: "it answers another request" });
         }
@@ -259,6 +268,10 @@ impl Client {
 
 fn parsed<T>(command: Command, found: Option<(T, &[u8])>) -> Result<T, Error> {
     found.map(|(body, _)| body).ok_or(Error::Answer { command, what: "it is too short" })
+}
+
+fn number_of(error: Errno) -> u32 {
+    u32::try_from(error.raw_os_error()).unwrap_or_default()
 }
 
 /// Indices and counts of devices are small.

@@ -10,8 +10,8 @@ use crate::body::RegionAccess;
 pub const DATA_MAX: usize = 1 << 16;
 /// Longest message, header included: a write of [`DATA_MAX`] bytes.
 pub const MESSAGE_MAX: usize = Header::LEN + RegionAccess::LEN + DATA_MAX;
-/// Most descriptors that one message brings.
-pub const DESCRIPTORS_MAX: usize = 32;
+/// Most descriptors that one message brings. QEMU refuses who takes more.
+pub const DESCRIPTORS_MAX: usize = 16;
 
 const TYPE_MASK: u32 = 0xf;
 const TYPE_REPLY: u32 = 1;
@@ -58,6 +58,8 @@ commands! {
     RegionRead = 9,
     /// Writes to a region.
     RegionWrite = 10,
+    /// Asks the client, who has no descriptor for it, to read memory.
+    DmaRead = 11,
     /// Resets the device.
     DeviceReset = 13,
 }
@@ -129,6 +131,12 @@ impl Header {
         self.flags & TYPE_MASK == TYPE_REPLY && (self.id, self.command) == (request.id, request.command)
     }
 
+    /// Is it a reply to a command of this kind?
+    #[must_use]
+    pub fn is_reply_to(&self, command: Command) -> bool {
+        self.flags & TYPE_MASK == TYPE_REPLY && self.command == command as u16
+    }
+
     /// Bytes of the body; `None` when no message is so short or so long.
     #[must_use]
     pub fn body_len(&self) -> Option<usize> {
@@ -197,6 +205,8 @@ mod tests {
         assert!(!reply.answers(&Header::request(8, Command::RegionRead, 16)));
         assert!(!reply.answers(&Header::request(7, Command::RegionWrite, 16)));
         assert!(!request.answers(&request), "it answers nothing");
+        assert!(reply.is_reply_to(Command::RegionRead) && !reply.is_reply_to(Command::DmaRead));
+        assert!(!request.is_reply_to(Command::RegionRead));
         assert_eq!(request.failure(17).told(), Some(17));
         assert!(Header::posted(1, Command::RegionWrite, 24).is_posted());
     }
@@ -213,7 +223,7 @@ mod tests {
     #[test]
     fn commands_have_the_numbers_of_the_specification() {
         let known: Vec<u16> = (0..20).filter(|number| Command::of(*number).is_some()).collect();
-        assert_eq!(known, [1, 2, 3, 4, 5, 7, 8, 9, 10, 13]);
+        assert_eq!(known, [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 13]);
         assert_eq!(Command::of(13), Some(Command::DeviceReset));
     }
 }

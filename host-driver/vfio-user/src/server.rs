@@ -7,6 +7,7 @@
 //! 3. A request that makes no sense is answered with an error and changes nothing. Where the bytes cannot even be taken for
 //!    a message, the connection ends. Neither concerns any other server.
 
+mod faults;
 pub mod memory;
 mod session;
 
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 use crate::Errno;
 use crate::socket::{self, Socket};
+pub use faults::Faults;
 use memory::Window;
 
 /// How long a client waits for the one before it.
@@ -72,8 +74,8 @@ pub trait Function: Send + Sync + 'static {
     /// How many interrupts of the kind of this index, below [`interrupt::COUNT`](crate::body::interrupt::COUNT), it has.
     fn interrupts(&self, index: usize) -> usize;
 
-    /// A client has come, a process of this number if the system knows.
-    fn attach(&self, process: Option<u32>);
+    /// A client has come, a process of this number if the system knows. It wants to hear of accesses that led to no mapping.
+    fn attach(&self, process: Option<u32>, faults: Faults);
 
     /// Reads from a region, within its length.
     ///
@@ -192,7 +194,7 @@ impl Server {
             let (function, turn) = (Arc::clone(&self.function), Arc::clone(&turn));
             // A thread of its own, so that a client that says nothing keeps nobody from being refused.
             thread::spawn(move || {
-                session::serve(&Socket::of_server(stream), &*function);
+                session::serve(Socket::of_server(stream), &*function);
                 turn.free();
             });
         }

@@ -2,8 +2,10 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
+use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::cmsg_space;
@@ -63,6 +65,8 @@ impl From<Errno> for Error {
 #[derive(Debug)]
 pub struct Socket {
     stream: UnixStream,
+    /// Held while a message is sent, so that those of two threads do not mix.
+    sending: Mutex<()>,
     /// Becomes readable when the process that connected has ended.
     process: Option<OwnedFd>,
     patience: Option<Duration>,
@@ -76,13 +80,19 @@ impl Socket {
         let process = socket_peercred(&stream).ok();
         // A system without such descriptors tells the end of a process by the end of its sockets.
         let process = process.and_then(|peer| pidfd_open(peer.pid, PidfdFlags::empty()).ok());
-        Self { stream, process, patience: None }
+        Self { stream, sending: Mutex::default(), process, patience: None }
     }
 
     /// An end that gives up when nothing moves for so long.
     #[must_use]
     pub fn with_patience(stream: UnixStream, patience: Duration) -> Self {
-        Self { stream, process: None, patience: Some(patience) }
+        Self { stream, sending: Mutex::default(), process: None, patience: Some(patience) }
+    }
+
+    /// Ends the connection: whoever waits at this end, to send or to receive, waits no more.
+    pub fn close(&self) {
+        // It may have ended already.
+        let _ = self.stream.shutdown(Shutdown::Both);
     }
 
     /// The stream below, to say on it what is no message.
@@ -111,6 +121,7 @@ impl Socket {
         if descriptors.len() > DESCRIPTORS_MAX || !is_whole {
             return Err(Error::Descriptors);
         }
+        let _turn = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sent = 0;
         while sent < bytes.len() {
             let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;

@@ -7,8 +7,8 @@ use crate::message::{DATA_MAX, DESCRIPTORS_MAX};
 
 /// The version we speak.
 pub const NUMBERS: VersionNumbers = VersionNumbers { major: 0, minor: 1 };
-/// Mappings that a server keeps for a client: a gigabyte in pages of 4 KiB.
-pub const MAPS_MAX: usize = 1 << 18;
+/// Mappings that a server keeps for a client: what the specification has when nothing is said, and what QEMU knows of at most.
+pub const MAPS_MAX: usize = 65_535;
 
 /// How much one end takes. What it does not say has the value of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,13 +41,20 @@ struct Text {
 }
 
 /// The body that tells our version and capabilities.
-///
-/// # Panics
-/// Never: numbers make a text.
 #[must_use]
 pub fn ours() -> Vec<u8> {
+    told(NUMBERS)
+}
+
+/// The answer to who speaks this version: the older of both is spoken. QEMU refuses a newer one than its own.
+#[must_use]
+pub fn settled(asked: VersionNumbers) -> Vec<u8> {
+    told(VersionNumbers { minor: asked.minor.min(NUMBERS.minor), ..NUMBERS })
+}
+
+fn told(numbers: VersionNumbers) -> Vec<u8> {
     let text = serde_json::to_vec(&Text { capabilities: Capabilities::OURS }).expect("numbers make a text");
-    [NUMBERS.to_bytes(), text, vec![0]].concat()
+    [numbers.to_bytes(), text, vec![0]].concat()
 }
 
 /// What such a body says; `None` when it makes no sense.
@@ -74,6 +81,12 @@ mod tests {
     fn our_own_version_is_understood() {
         assert_eq!(parse(&ours()), Some((NUMBERS, Capabilities::OURS)));
         assert_eq!(ours().last(), Some(&0), "the text ends as in C");
+    }
+
+    #[test]
+    fn the_older_of_two_versions_is_spoken() {
+        let answered = |minor| parse(&settled(VersionNumbers { major: 0, minor })).unwrap().0.minor;
+        assert_eq!([0, 1, 2, u16::MAX].map(answered), [0, 1, 1, 1]);
     }
 
     #[test]

@@ -16,6 +16,10 @@ const DEVICE: u16 = 0x5354;
 const CLASS_REVISION: u32 = 0x0200_0001;
 
 const COMMAND_AT: usize = 0x04;
+/// The function answers to accesses to its BARs.
+const COMMAND_MEMORY: u16 = 1 << 1;
+/// It may do DMA, and tell of interrupts.
+const COMMAND_MASTER: u16 = 1 << 2;
 /// Memory, bus master, no `INTx`.
 const COMMAND_BITS: u16 = 0x0406;
 const STATUS_AT: usize = 0x06;
@@ -35,10 +39,13 @@ const EXPRESS_AT: usize = 0x50;
 const EXPRESS: u16 = 0x10;
 /// Version 2 of the capability, of an endpoint.
 const EXPRESS_ENDPOINT: u16 = 0x0002;
-/// Payloads of 256 bytes, errors reported by role.
-const EXPRESS_DEVICE: u32 = 0x8001;
+/// Payloads of 256 bytes, errors reported by role, and the function can be reset alone.
+const EXPRESS_DEVICE: u32 = 0x1000_8001;
 /// Payload and read request sizes, relaxed order and the like: without effect here.
 const EXPRESS_CONTROL_BITS: u16 = 0x7fff;
+const EXPRESS_CONTROL_AT: usize = EXPRESS_AT + 0x08;
+/// Resets the function; always reads 0.
+const EXPRESS_RESET: u16 = 1 << 15;
 /// Generation 3, sixteen lanes.
 const EXPRESS_LINK: u16 = 0x0103;
 
@@ -80,7 +87,7 @@ impl ConfigSpace {
         space.capability(EXPRESS_AT, EXPRESS, 0);
         space.put16(EXPRESS_AT + 0x02, EXPRESS_ENDPOINT, 0);
         space.put32(EXPRESS_AT + 0x04, EXPRESS_DEVICE, 0);
-        space.put16(EXPRESS_AT + 0x08, 0, EXPRESS_CONTROL_BITS);
+        space.put16(EXPRESS_CONTROL_AT, 0, EXPRESS_CONTROL_BITS);
         space.put32(EXPRESS_AT + 0x0c, EXPRESS_LINK.into(), 0);
         space.put16(EXPRESS_AT + 0x12, EXPRESS_LINK, 0);
         space
@@ -108,14 +115,32 @@ impl ConfigSpace {
         bytes.copy_from_slice(&self.bytes[at..at + bytes.len()]);
     }
 
-    /// Stores to the bits that can be stored to.
+    /// Stores to the bits that can be stored to; `true` when this asks for a reset of the function.
     ///
     /// # Panics
     /// When it ends before.
-    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> bool {
+        let [_, asks] = EXPRESS_RESET.to_le_bytes();
+        let stored = (EXPRESS_CONTROL_AT + 1).checked_sub(at).and_then(|place| bytes.get(place));
+        let asks_for_reset = stored.is_some_and(|byte| byte & asks != 0);
         for ((place, writable), byte) in self.bytes[at..].iter_mut().zip(&self.writable[at..]).zip(bytes) {
             *place = *place & !writable | byte & writable;
         }
+        asks_for_reset
+    }
+
+    fn command(&self) -> u16 {
+        u16::from_le_bytes([self.bytes[COMMAND_AT], self.bytes[COMMAND_AT + 1]])
+    }
+
+    /// Does the function answer to accesses to its BARs?
+    pub(crate) fn answers(&self) -> bool {
+        self.command() & COMMAND_MEMORY != 0
+    }
+
+    /// May it do DMA?
+    pub(crate) fn is_master(&self) -> bool {
+        self.command() & COMMAND_MASTER != 0
     }
 
     /// Everything that was stored is forgotten.
@@ -185,5 +210,26 @@ mod tests {
         assert_eq!(word(&space, 4), 0x0010_0402, "a byte alone");
         space.reset();
         assert_eq!(space.bytes, fresh.bytes);
+    }
+
+    #[test]
+    fn the_bits_of_the_command_say_what_the_function_may_do() {
+        let mut space = space();
+        for command in 0..8_u8 {
+            space.write(4, &[command]);
+            assert_eq!((space.answers(), space.is_master()), (command & 2 != 0, command & 4 != 0));
+        }
+    }
+
+    #[test]
+    fn the_function_is_reset_by_one_bit_however_it_is_stored_and_the_bit_reads_zero() {
+        let mut space = space();
+        assert_ne!(word(&space, 0x54) & 1 << 28, 0, "it can be reset alone");
+        assert!(space.write(0x58, &0x8000_u16.to_le_bytes()));
+        assert!(space.write(0x58, &0x8000_u32.to_le_bytes()));
+        assert!(space.write(0x59, &[0x80]));
+        assert!(!space.write(0x58, &0x7fff_u16.to_le_bytes()));
+        assert!(!space.write(0x58, &[0x80]) && !space.write(0x5a, &[0x80, 0x80]));
+        assert_eq!(word(&space, 0x58) & 0x8000, 0);
     }
 }

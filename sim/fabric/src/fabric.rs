@@ -73,14 +73,6 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// Frames cannot be recorded there.
-    #[error("recording to {}: {source}", path.display())]
-    Capture {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: pcap::Error,
-    },
     /// No card was asked for.
     #[error("a fabric of no cards")]
     NoCards,
@@ -94,6 +86,9 @@ pub enum Error {
         /// What the model said.
         source: stroma_verilate::Error,
     },
+    /// Frames cannot be recorded there.
+    #[error(transparent)]
+    Capture(#[from] pcap::Error),
     /// A card cannot be served there.
     #[error("serving a card at {}: {source}", path.display())]
     Socket {

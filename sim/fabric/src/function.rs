@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use stroma_abi::regs::map::{BAR0, BAR2_AT, DOORBELL_PAGE, VECTORS};
 use stroma_sim::host::bars::Access;
 use stroma_vfio_user::body::{interrupt, region};
-use stroma_vfio_user::server::{Ending, Range};
+use stroma_vfio_user::server::{Ending, Faults, Range};
 use stroma_vfio_user::{Errno, Function};
 
 use crate::Report;
@@ -56,6 +56,28 @@ impl CardFunction {
         self.plain.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Stores to the configuration space, and does what that means.
+    fn configure(&self, at: usize, bytes: &[u8]) -> Result<(), Errno> {
+        let (was_master, is_master, asks_for_reset) = {
+            let config = &mut self.plain().config;
+            let was_master = config.is_master();
+            let asks_for_reset = config.write(at, bytes);
+            (was_master, config.is_master(), asks_for_reset)
+        };
+        if asks_for_reset {
+            return self.reset();
+        }
+        if was_master != is_master {
+            self.orders.give(Order::Master(is_master))?;
+        }
+        Ok(())
+    }
+
+    /// An access to the card: where it is at its pins, once the function answers to such accesses at all.
+    fn address(&self, region: usize, offset: u64, width: usize) -> Result<u64, Errno> {
+        if self.plain().config.answers() { address(region, offset, width) } else { Err(Errno::IO) }
+    }
+
     fn forget(&self) {
         let mut plain = self.plain();
         plain.config.reset();
@@ -87,11 +109,11 @@ impl Function for CardFunction {
         if index == interrupt::MSIX { VECTORS } else { 0 }
     }
 
-    fn attach(&self, process: Option<u32>) {
+    fn attach(&self, process: Option<u32>, faults: Faults) {
         let process = process.map_or_else(|| "a process".into(), |process| format!("process {process}"));
         (self.report)(&format!("{}: {process} has come", self.name));
         // It fails when nobody simulates any more, and then so does all that follows.
-        let _ = self.orders.give(Order::Attach);
+        let _ = self.orders.give(Order::Attach(faults));
     }
 
     fn read(&self, region: usize, offset: u64, bytes: &mut [u8]) -> Result<(), Errno> {
@@ -105,7 +127,7 @@ impl Function for CardFunction {
                 bytes.iter_mut().zip(table).for_each(|(byte, stored)| *byte = *stored);
             }
             _ => {
-                let address = address(region, offset, bytes.len())?;
+                let address = self.address(region, offset, bytes.len())?;
                 let word = self.orders.give(Order::Access(Access::Load { address }))?.to_le_bytes();
                 // A word of eight bytes comes back, whichever half was asked for.
                 let half = usize::try_from(address % 8).expect("less than 8");
@@ -118,14 +140,14 @@ impl Function for CardFunction {
     fn write(&self, region: usize, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
         let at = usize::try_from(offset).map_err(|_| Errno::INVAL)?;
         match region {
-            region::CONFIG => self.plain().config.write(at, bytes),
+            region::CONFIG => self.configure(at, bytes)?,
             BAR4_REGION => {
                 let mut plain = self.plain();
                 let table = plain.table.get_mut(at..).unwrap_or_default();
                 table.iter_mut().zip(bytes).for_each(|(stored, byte)| *stored = *byte);
             }
             _ => {
-                let address = address(region, offset, bytes.len())?;
+                let address = self.address(region, offset, bytes.len())?;
                 let half = usize::try_from(address % 8).expect("less than 8");
                 let mut word = [0; 8];
                 word[half..half + bytes.len()].copy_from_slice(bytes);
@@ -165,3 +187,67 @@ impl Function for CardFunction {
 
 const _: () =
     assert!(VECTORS * VECTOR_LEN <= PENDING_AT as usize, "the table ends where the pending bits begin");
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread;
+
+    use super::*;
+
+    /// A card whose orders are carried out by nobody; what they were.
+    fn card() -> (CardFunction, Receiver<&'static str>) {
+        let (mut orders, requests) = Orders::new(1);
+        let (note, notes) = channel();
+        thread::spawn(move || {
+            for request in requests {
+                let name = match request.order {
+                    Order::Access(_) => "access",
+                    Order::Master(true) => "may do DMA",
+                    Order::Master(false) => "may not",
+                    Order::Reset => "reset",
+                    _ => "another",
+                };
+                note.send(name).unwrap();
+                let _ = request.answer.send(Ok(0));
+            }
+        });
+        let report: Report = Arc::new(|_| {});
+        (CardFunction::new("card".into(), orders.remove(0), 4, &report), notes)
+    }
+
+    #[test]
+    fn a_function_answers_with_memory_on_and_does_dma_as_a_bus_master() {
+        let (card, orders) = card();
+        let accesses = || {
+            let read = card.read(region::BAR0, 8, &mut [0; 4]);
+            (read, card.write(BAR2_REGION, 0, &[0; 8]))
+        };
+        assert_eq!(accesses(), (Err(Errno::IO), Err(Errno::IO)), "as at power-up");
+        card.write(region::CONFIG, 4, &[2, 0]).unwrap();
+        assert_eq!(accesses(), (Ok(()), Ok(())));
+        card.write(region::CONFIG, 4, &[4, 0]).unwrap();
+        assert_eq!(accesses(), (Err(Errno::IO), Err(Errno::IO)));
+        // Once more changes nothing.
+        card.write(region::CONFIG, 4, &[6]).unwrap();
+        card.write(region::CONFIG, 4, &[2]).unwrap();
+        drop(card);
+        let told: Vec<&str> = orders.iter().collect();
+        assert_eq!(told, ["access", "access", "may do DMA", "may not"]);
+    }
+
+    #[test]
+    fn a_function_that_is_reset_by_its_capability_is_as_at_power_up() {
+        let (card, orders) = card();
+        card.write(region::CONFIG, 4, &[6, 0]).unwrap();
+        card.write(BAR4_REGION, 0, &[7; 16]).unwrap();
+        card.write(region::CONFIG, 0x58, &0x8000_u16.to_le_bytes()).unwrap();
+        let (mut command, mut vector) = ([0xff; 2], [0xff; 16]);
+        card.read(region::CONFIG, 4, &mut command).unwrap();
+        card.read(BAR4_REGION, 0, &mut vector).unwrap();
+        assert_eq!((command, vector), ([0; 2], [0; 16]));
+        assert_eq!(card.read(region::BAR0, 8, &mut [0; 4]), Err(Errno::IO));
+        drop(card);
+        assert_eq!(orders.iter().collect::<Vec<_>>(), ["may do DMA", "reset"]);
+    }
+}

@@ -4,14 +4,14 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use stroma_sim::host::bars::Access;
 use stroma_vfio_user::Errno;
-use stroma_vfio_user::server::Range;
+use stroma_vfio_user::server::{Faults, Range};
 
 use crate::bell::Bell;
 
 /// What a card, or its host, is to do.
 pub(crate) enum Order {
-    /// A client has come: from now on somebody outside waits for answers.
-    Attach,
+    /// A client has come: from now on somebody outside waits for answers. It hears of accesses to what it has not mapped.
+    Attach(Faults),
     /// It has gone, and nothing of it may be left.
     Detach,
     /// An access to a BAR; answered with the value of a load, or when a store is on its way.
@@ -32,6 +32,8 @@ pub(crate) enum Order {
         /// One for each, or none.
         bells: Vec<Option<Bell>>,
     },
+    /// The function may do DMA, or not any more.
+    Master(bool),
     /// A reset of the whole function.
     Reset,
     /// Something has come from outside, to an end of the wire.

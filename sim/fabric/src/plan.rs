@@ -195,8 +195,7 @@ impl Plan {
         crate::fabric::make_folder(folder)?;
         for card in 0..self.cards {
             let path = folder.join(format!("card{card}.pcapng"));
-            let writer = pcap::Writer::create(&path);
-            world.start_capture(card, writer.map_err(|source| Error::Capture { path, source })?);
+            world.start_capture(card, pcap::Writer::create(&path)?);
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use stroma_sim::World;
 use stroma_sim::host::bars::Access;
 use stroma_sim::host::iommu::{self, MapError, PAGE_BYTES};
 use stroma_vfio_user::Errno;
-use stroma_vfio_user::server::Range;
+use stroma_vfio_user::server::{Faults, Range};
 use stroma_vfio_user::version::MAPS_MAX;
 
 use crate::Report;
@@ -32,7 +32,8 @@ const LOAD_LIMIT: u64 = 100_000;
 /// What a card's host waits for, and how it is told.
 #[derive(Default)]
 struct Host {
-    is_attached: bool,
+    /// Somebody is attached, and hears of accesses that led nowhere.
+    client: Option<Faults>,
     /// A load under way, and the cycle by which it should have ended.
     load: Option<(SyncSender<Answer>, u64)>,
     /// A store that waits for room.
@@ -120,8 +121,9 @@ impl Simulation {
 
     fn obey(&mut self, Request { card, order, answer }: Request) {
         let outcome = match order {
-            Order::Attach => {
-                self.hosts[card].is_attached = true;
+            Order::Attach(faults) => {
+                self.hosts[card].client = Some(faults);
+                self.master(card, false);
                 self.world.keep_pace(true);
                 Ok(0)
             }
@@ -136,7 +138,12 @@ impl Simulation {
                 .map(|()| 0)
                 .map_err(|error| errno(&error)),
             Order::Connect { start, bells } => self.hosts[card].connect(start, bells),
+            Order::Master(may) => {
+                self.master(card, may);
+                Ok(0)
+            }
             Order::Reset => {
+                self.master(card, false);
                 self.world.reset(card);
                 self.hosts[card].pending = [false; VECTORS];
                 Ok(0)
@@ -150,6 +157,11 @@ impl Simulation {
         let _ = answer.send(outcome);
     }
 
+    /// Lets a card do DMA, or stops it.
+    fn master(&mut self, card: usize, may: bool) {
+        self.world.card_at_rest(card).iommu().stop(!may);
+    }
+
     /// Its memory goes first: from here on no card reaches it. Then the card forgets everything.
     fn detach(&mut self, card: usize) -> Answer {
         self.world.card_at_rest(card).iommu().unmap_between(0, u64::MAX).map_err(|error| errno(&error))?;
@@ -158,7 +170,7 @@ impl Simulation {
             (self.report)(&format!("card{card}: {} DMA accesses were stopped in all", host.faults));
         }
         self.world.reset(card);
-        self.world.keep_pace(self.hosts.iter().any(|host| host.is_attached));
+        self.world.keep_pace(self.hosts.iter().any(|host| host.client.is_some()));
         Ok(0)
     }
 
@@ -216,6 +228,10 @@ impl Simulation {
                 (self.report)(&format!("card{index}: a DMA {kind} at {:#x} leads to no memory", fault.iova));
             }
             host.faults += 1;
+            if let Some(client) = &host.client {
+                // When it has not answered yet to what it was told before, the count is enough.
+                let _ = client.tell(fault.iova);
+            }
         }
     }
 }

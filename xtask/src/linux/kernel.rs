@@ -9,8 +9,28 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Modules that the guest loads, with what they depend on: its network card, the CRC behind ICRC, Soft-RoCE and verbs.
-const MODULES: [&str; 5] = ["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs"];
+/// Modules that a guest loads, and what they depend on.
+pub(crate) struct Modules {
+    /// The file that says in which order they can be loaded.
+    pub(crate) order: &'static str,
+    names: &'static [&'static str],
+}
+
+/// Of the guest at the other end of the wire: its network card, the CRC behind ICRC, Soft-RoCE and verbs.
+pub(crate) const WIRE: Modules = Modules {
+    order: "order-wire",
+    names: &["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs"],
+};
+/// Of the guest that has a card.
+pub(crate) const DEVICE: Modules =
+    Modules { order: "order-device", names: &["vfio", "vfio_iommu_type1", "vfio_pci"] };
+const ALL: [Modules; 2] = [WIRE, DEVICE];
+
+/// The names of all modules that guests load: who unpacked others unpacks again.
+pub(crate) fn wanted() -> Vec<&'static str> {
+    ALL.iter().flat_map(|modules| modules.names).copied().collect()
+}
+
 /// Places in a kernel image, from Linux's boot protocol: sectors before the payload's part, its offset there, its length.
 const SETUP_SECTORS_AT: usize = 0x1f1;
 const PAYLOAD_OFFSET_AT: usize = 0x248;
@@ -22,7 +42,7 @@ pub(crate) fn vmlinux(folder: &Path) -> PathBuf {
     folder.join("vmlinux")
 }
 
-/// The modules, and the list `order`, there.
+/// The modules, and the lists of their orders, there.
 pub(crate) fn modules(folder: &Path) -> PathBuf {
     folder.join("modules")
 }
@@ -41,12 +61,14 @@ pub(crate) fn prepare(root: &Path, folder: &Path) -> Result<()> {
     find_modules(&tree, &mut paths)?;
     let target = modules(folder);
     fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
-    let mut order = Vec::new();
-    for name in MODULES {
-        take(name, &paths, &target, &mut order)?;
+    for modules in &ALL {
+        let mut order = Vec::new();
+        for name in modules.names {
+            take(name, &paths, &target, &mut order)?;
+        }
+        let list: Vec<String> = order.iter().map(|name| format!("{name}.ko")).collect();
+        fs::write(target.join(modules.order), list.join("\n") + "\n").context("write the modules' order")?;
     }
-    let list: Vec<String> = order.iter().map(|name| format!("{name}.ko")).collect();
-    fs::write(target.join("order"), list.join("\n") + "\n").context("write the modules' order")?;
     crate::setup::remove(&root.join("lib/modules"))?;
     crate::setup::remove(&root.join("boot"))
 }

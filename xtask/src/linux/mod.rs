@@ -1,6 +1,7 @@
-//! `linux`: a simulated card and a Linux guest on one wire.
+//! `linux`: a simulated card and a Linux guest: on one wire, and the one in the other.
 
 mod archive;
+mod device;
 pub(crate) mod kernel;
 
 use std::fs;
@@ -10,8 +11,10 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
+use crate::stage::Outcome;
 use crate::{process, unpack, workspace};
 use archive::Archive;
+use kernel::Modules;
 
 /// The guest's own program and script.
 const SOURCES: &str = "tests/linux/guest";
@@ -26,33 +29,54 @@ pub(crate) enum Rung {
     /// The card's wire ends at a guest's Soft-RoCE.
     #[value(name = "4")]
     Wire,
+    /// The card is in a guest, behind an IOMMU, and our driver with it.
+    #[value(name = "5")]
+    Device,
+}
+
+impl Rung {
+    /// From the lowest on.
+    pub(crate) const ALL: [Self; 2] = [Self::Wire, Self::Device];
 }
 
 /// Makes the guest and runs the story.
-pub(crate) fn run(rung: Rung) -> Result<()> {
+pub(crate) fn run(rung: Rung) -> Result<Outcome> {
     match rung {
-        Rung::Wire => wire(),
+        Rung::Wire => wire().map(|()| Outcome::Done),
+        Rung::Device => device::run(),
     }
 }
 
 fn wire() -> Result<()> {
-    let (out, tools) = (workspace::target().join("linux"), unpack::folder());
-    fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
+    let (out, tools) = (folder()?, unpack::folder());
     let program = out.join("guest");
     process::quietly_or_fail("compile the guest's program", compiler(&program)?)
         .context("next step: repair tests/linux/guest")?;
+    let script = workspace::root().join(SOURCES).join("init");
     let initrd = out.join("initrd.cpio");
-    fs::write(&initrd, first_files(&tools, &program)?)
+    fs::write(&initrd, first_files(&tools, &script, &program, &kernel::WIRE)?)
         .with_context(|| format!("write {}", initrd.display()))?;
 
     println!("  building the simulated cards ...");
-    let mut story = Command::new("cargo");
-    story.args(["run", "--quiet", "--package", "stroma-tests", "--bin", "linux", "--"]);
-    story.arg("--emulator").arg(unpack::emulator()).arg("--kernel").arg(kernel::vmlinux(&tools));
-    story.arg("--initrd").arg(&initrd).arg("--out").arg(&out).current_dir(workspace::root());
-    process::aloud(story).context(
+    process::aloud(story("linux", &unpack::emulator(), &initrd, &out)).context(
         "next step: the story is tests/linux; what was on the wire: tshark -V -r target/linux/10g.pcapng",
     )
+}
+
+/// Where guests are made, and what they leave is kept.
+fn folder() -> Result<PathBuf> {
+    let folder = workspace::target().join("linux");
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// A program of the tests that boots a guest.
+fn story(name: &str, emulator: &Path, initrd: &Path, out: &Path) -> Command {
+    let mut story = Command::new("cargo");
+    story.args(["run", "--quiet", "--package", "stroma-tests", "--bin", name, "--"]);
+    story.arg("--emulator").arg(emulator).arg("--kernel").arg(kernel::vmlinux(&unpack::folder()));
+    story.arg("--initrd").arg(initrd).arg("--out").arg(out).current_dir(workspace::root());
+    story
 }
 
 /// Compiles the guest's program with the unpacked headers and libraries.
@@ -74,16 +98,16 @@ fn sources() -> Result<Vec<PathBuf>> {
 }
 
 /// The guest's file system: busybox, the program, the modules, the script that is run first.
-fn first_files(tools: &Path, program: &Path) -> Result<Vec<u8>> {
+fn first_files(tools: &Path, script: &Path, program: &Path, modules: &Modules) -> Result<Vec<u8>> {
     let read = |path: &Path| fs::read(path).with_context(|| format!("read {}", path.display()));
     let mut archive = Archive::new(&["bin", "dev", "modules", "proc", "sys"]);
-    archive.program("init", &read(&workspace::root().join(SOURCES).join("init"))?);
+    archive.program("init", &read(script)?);
     archive.program("bin/busybox", &read(&tools.join("root/bin/busybox"))?);
     archive.program("bin/guest", &read(program)?);
-    let modules = kernel::modules(tools);
-    let order = read(&modules.join("order"))?;
+    let folder = kernel::modules(tools);
+    let order = read(&folder.join(modules.order))?;
     for name in String::from_utf8_lossy(&order).lines() {
-        archive.file(&format!("modules/{name}"), &read(&modules.join(name))?);
+        archive.file(&format!("modules/{name}"), &read(&folder.join(name))?);
     }
     archive.file("modules/order", &order);
     Ok(archive.finish())
@@ -94,10 +118,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guest_has_sources_and_a_first_script() {
+    fn guests_have_sources_and_a_first_script() {
         let names: Vec<_> = sources().unwrap().iter().map(|path| workspace::shown(path)).collect();
         assert!(names.contains(&format!("{SOURCES}/main.c")), "{names:?}");
-        let script = fs::read_to_string(workspace::root().join(SOURCES).join("init")).unwrap();
-        assert!(script.starts_with("#!/bin/busybox sh\n"));
+        for script in [SOURCES, device::SOURCES] {
+            let script = fs::read_to_string(workspace::root().join(script).join("init")).unwrap();
+            assert!(script.starts_with("#!/bin/busybox sh\n"));
+        }
     }
 }

@@ -35,9 +35,14 @@ fn a_missing_container_or_group_says_what_to_do() {
 #[test]
 fn each_refusal_of_the_kernel_that_has_a_known_cure_names_it() {
     let io = || io::Error::from(io::ErrorKind::NotFound);
+    let denied = || io::Error::from_raw_os_error(libc::EACCES);
+    let busy = io::Error::from_raw_os_error(libc::EBUSY);
     let rows = [
         (VfioError::OpenContainer(io()), "vfio-pci"),
-        (VfioError::OpenGroup(io(), "7".into()), "/dev/vfio/GROUP"),
+        (VfioError::OpenGroup(io(), "7".into()), "bind every device of the IOMMU group"),
+        (VfioError::OpenContainer(denied()), "let this user read and write"),
+        (VfioError::OpenGroup(denied(), "7".into()), "chown USER /dev/vfio/GROUP"),
+        (VfioError::OpenGroup(busy, "7".into()), "one process at a time"),
         (VfioError::GroupViable, "every device of the IOMMU group"),
         (VfioError::ContainerSetIOMMU(errno::Error::new(libc::EPERM)), "intremap=on"),
         (VfioError::GroupGetDeviceFD(errno::Error::new(libc::ENODEV)), "bind the device to vfio-pci"),

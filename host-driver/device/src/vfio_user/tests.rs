@@ -8,7 +8,7 @@ use std::{
 
 use stroma_vfio_user::{
     Function, Server,
-    server::{Ending, Range},
+    server::{Ending, Faults, Range},
 };
 
 use super::*;
@@ -42,7 +42,7 @@ impl Function for Fake {
         if index == interrupt::MSIX { VECTORS } else { 0 }
     }
 
-    fn attach(&self, _process: Option<u32>) {}
+    fn attach(&self, _process: Option<u32>, _faults: Faults) {}
 
     fn read(&self, region: usize, offset: u64, bytes: &mut [u8]) -> std::result::Result<(), Errno> {
         if let Some(found) = self.state.lock().unwrap().bars.get(&(region, offset)) {

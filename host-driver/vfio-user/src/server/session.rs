@@ -2,9 +2,11 @@
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 
 use super::memory::Files;
-use super::{Ending, Function, PATIENCE, Range};
+use super::{Ending, Faults, Function, PATIENCE, Range};
 use crate::Errno;
 use crate::body::{
     ACTION_TRIGGER, DATA_DESCRIPTORS, DATA_NONE, DeviceInfo, DmaMap, DmaUnmap, EVENT_DESCRIPTORS,
@@ -25,16 +27,21 @@ pub(super) fn refuse(stream: UnixStream, error: Errno) {
 }
 
 /// Serves a client until it ends.
-pub(super) fn serve(socket: &Socket, function: &dyn Function) {
-    let process = socket.peer();
-    function.attach(process);
-    let ending = Session { function, files: Files::of(process) }.run(socket);
+pub(super) fn serve(socket: Socket, function: &dyn Function) {
+    let (process, socket) = (socket.peer(), Arc::new(socket));
+    let (faults, answered) = Faults::of(&socket);
+    function.attach(process, faults);
+    let ending = Session { function, files: Files::of(process), answered }.run(&socket);
+    // A client that is sent away may hold its end open, and not listen to what is being told.
+    socket.close();
     function.detach(&ending);
 }
 
 struct Session<'a> {
     function: &'a dyn Function,
     files: Files,
+    /// Where it is said that the client has answered to what it was told.
+    answered: SyncSender<()>,
 }
 
 /// The body of an answer.
@@ -58,6 +65,11 @@ impl Session<'_> {
         }
         loop {
             let mut message = socket.receive()?;
+            if message.header.is_reply_to(Command::DmaRead) {
+                // Whatever it says: the access has failed. One answer that nobody waits for is as good as many.
+                let _ = self.answered.try_send(());
+                continue;
+            }
             let descriptors = std::mem::take(&mut message.descriptors);
             let outcome = if message.header.is_request() {
                 self.obey(&message, descriptors)
@@ -73,6 +85,8 @@ impl Session<'_> {
         match Command::of(message.header.command).ok_or(Errno::OPNOTSUPP)? {
             // Once is enough.
             Command::Version => Err(Errno::INVAL),
+            // Devices ask that, clients do not.
+            Command::DmaRead => Err(Errno::OPNOTSUPP),
             Command::DmaMap => self.map(parsed(DmaMap::parse(body))?.0, descriptors),
             Command::DmaUnmap => self.unmap(parsed(DmaUnmap::parse(body))?.0),
             Command::DeviceInfo => parsed(DeviceInfo::parse(body)).map(|_| device()),
@@ -186,7 +200,7 @@ fn settle(message: &Message) -> Answer {
     if numbers.major != version::NUMBERS.major {
         return Err(Errno::NOTSUP);
     }
-    Ok(version::ours())
+    Ok(version::settled(numbers))
 }
 
 fn device() -> Vec<u8> {

@@ -1,9 +1,11 @@
 //! A server against clients of both kinds: those that keep to the rules, and those that do not.
 
 mod fake;
+mod faults;
 mod hostile;
 
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;

@@ -20,6 +20,7 @@ struct State {
     ranges: BTreeMap<u64, Range>,
     events: BTreeMap<usize, OwnedFd>,
     endings: Vec<String>,
+    faults: Option<Faults>,
 }
 
 /// The function.
@@ -47,6 +48,11 @@ impl Fake {
         let state = self.state();
         let (start, range) = state.ranges.range(..=address).next_back().expect("a mapping");
         range.window.as_ref().expect("memory").write(address - start, bytes).unwrap();
+    }
+
+    /// Tells of an access that led nowhere.
+    pub(super) fn fault(&self, address: u64) -> bool {
+        self.state().faults.as_ref().expect("a client").tell(address)
     }
 
     /// Raises an interrupt.
@@ -78,8 +84,9 @@ impl Function for Fake {
         if index == interrupt::MSIX { VECTORS } else { 0 }
     }
 
-    fn attach(&self, process: Option<u32>) {
+    fn attach(&self, process: Option<u32>, faults: Faults) {
         assert_eq!(process, Some(std::process::id()));
+        self.state().faults = Some(faults);
     }
 
     fn read(&self, region: usize, offset: u64, bytes: &mut [u8]) -> Result<(), Errno> {
@@ -134,6 +141,7 @@ impl Function for Fake {
         let mut state = self.state();
         state.ranges.clear();
         state.events.clear();
+        state.faults = None;
         state.bar.fill(0);
         state.endings.push(ending.to_string());
     }

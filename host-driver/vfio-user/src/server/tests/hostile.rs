@@ -1,8 +1,6 @@
 //! What a client may say that makes no sense, row by row: an error or the end of the connection, and the next client finds the
 //! function as it was.
 
-use std::io::Write;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -26,7 +24,7 @@ enum With {
 }
 
 /// A connection that has settled its version.
-fn settled(path: &Path) -> Socket {
+pub(super) fn settled(path: &Path) -> Socket {
     let socket = Socket::with_patience(UnixStream::connect(path).unwrap(), Duration::from_secs(20));
     let body = version::ours();
     socket.send(&Header::request(0, Command::Version, body.len()), &[&body], &[]).unwrap();
@@ -83,6 +81,7 @@ fn requests_without_sense_are_answered_with_an_error_and_change_nothing() {
         ("no command", 0, vec![], With::Nothing, Errno::OPNOTSUPP),
         ("a command we do not know", 6, vec![0; 32], With::Nothing, Errno::OPNOTSUPP),
         ("another", u16::MAX, vec![], With::Nothing, Errno::OPNOTSUPP),
+        ("what devices ask", Command::DmaRead as u16, vec![0; 16], With::Nothing, Errno::OPNOTSUPP),
         ("a second version", Command::Version as u16, version::ours(), With::Nothing, invalid),
         ("a body that is missing", RegionRead as u16, vec![], With::Nothing, invalid),
         ("half a body", RegionRead as u16, vec![0; 15], With::Nothing, invalid),

@@ -1,7 +1,6 @@
-//! A card opened over vfio-user, a connection, and what can be done with them.
+//! A card that was opened, a connection, and what can be done with them.
 
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,20 +8,18 @@ use anyhow::{Context, Result, bail, ensure};
 use stroma_abi::desc::Parameters;
 use stroma_abi::kernel::traversal::Traversal;
 use stroma_abi::{Psn, Qpn};
-use stroma_device::VfioUser;
-use stroma_tests::pair::{address, pattern};
-use stroma_tests::walks::{target, task};
+use stroma_device::{Backend, DmaMemory};
 use stroma_verbs::{
-    Access, CompletionQueue, Connection, Device, MemoryRegion, Neighbours, ProtectionDomain, QueuePair,
-    QueuePairKind, Status, WorkCompletion,
+    Access, CompletionChannel, CompletionQueue, Connection, Device, MemoryRegion, Neighbours,
+    ProtectionDomain, QueuePair, QueuePairKind, QueuePairState, Status, WorkCompletion,
 };
 
-/// The longest that anything may take: the cards are slow on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::{PATIENCE, address, alone, pattern, target, task};
+
 /// How long somebody who is not there is looked for.
 const BRIEF: Duration = Duration::from_millis(500);
 /// Bytes of a client's memory.
-const MEMORY: usize = 1 << 20;
+pub const MEMORY: usize = 1 << 20;
 /// Bytes of an element of a list: key, pointer to the next, pointer to the value.
 const ELEMENT: usize = 24;
 /// Where the values of a list begin, and how far they are apart.
@@ -37,10 +34,12 @@ struct Peer {
 }
 
 /// A client.
-pub(crate) struct Client {
+pub struct Client {
     number: usize,
     neighbours: Neighbours,
+    device: Arc<Device>,
     domain: Arc<ProtectionDomain>,
+    channel: Arc<CompletionChannel>,
     completions: Arc<CompletionQueue>,
     memory: MemoryRegion,
     queue_pair: QueuePair,
@@ -48,30 +47,57 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Opens the card at `socket` as number 0 or 1 of two.
-    pub(crate) fn open(number: usize, socket: &Path) -> Result<Self> {
-        let backend = VfioUser::open(socket)?;
-        let device = Device::builder().timeout(PATIENCE).open(Arc::new(backend))?;
+    /// Opens the card behind `backend` as number 0 or 1 of two.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or has no room.
+    pub fn open(number: usize, backend: Arc<dyn Backend>) -> Result<Self> {
+        let memory = DmaMemory::allocate(MEMORY, backend.identity().numa_node)?;
+        Self::with_memory(number, backend, memory)
+    }
+
+    /// The same, with memory that somebody else allocated.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn with_memory(number: usize, backend: Arc<dyn Backend>, memory: DmaMemory) -> Result<Self> {
+        let device = Device::builder().timeout(PATIENCE).open(backend)?;
         device.port().set_mac(address(number).mac)?;
         device.port().set_address(0, address(number).ip)?;
         device.port().set_address(1, second(number))?;
         let neighbours = Neighbours::open(&device)?;
         let domain = device.protection_domain()?;
         let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ | Access::RPC;
-        let memory = domain.allocate(MEMORY, rights)?;
-        let completions = device.completion_queue(256)?;
+        let memory = domain.region(rights).register(Arc::new(memory))?;
+        let channel = device.completion_channel();
+        let completions = device.build_completion_queue(256).channel(&channel).build()?;
         let queue_pair = queue_pair(&domain, &completions)?;
-        Ok(Self { number, neighbours, domain, completions, memory, queue_pair, peer: None })
+        Ok(Self { number, neighbours, device, domain, channel, completions, memory, queue_pair, peer: None })
+    }
+
+    /// The card.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
     }
 
     /// Where a peer finds it: queue pair, key and first address of its memory.
-    pub(crate) fn place(&self) -> Result<String> {
+    ///
+    /// # Errors
+    /// Never: its memory has a first byte.
+    pub fn place(&self) -> Result<String> {
         let start = self.memory.address(0)?;
         Ok(format!("{} {} {start}", self.queue_pair.number(), self.memory.rkey()))
     }
 
-    /// Does what a line says.
-    pub(crate) fn obey(&mut self, line: &str) -> Result<String> {
+    /// Does what a line says; the answer.
+    ///
+    /// # Errors
+    /// When it cannot, and when what it finds is not as the line says.
+    ///
+    /// # Panics
+    /// When the line has numbers that no order has.
+    pub fn obey(&mut self, line: &str) -> Result<String> {
         let mut words = line.split(' ');
         let order = words.next().unwrap_or_default();
         // Of somebody who is no card.
@@ -98,6 +124,7 @@ impl Client {
             }
             ("fill", 3) => self.memory.write(small(1), &pattern(numbers[0], small(2)))?,
             ("clear", 2) => self.memory.write(small(0), &vec![0; small(1)])?,
+            ("blank", 2) => self.check(small(0), &vec![0; small(1)])?,
             ("check", 3) => self.check(small(1), &pattern(numbers[0], small(2)))?,
             ("write", 3) => self.write(small(0), numbers[1], small(2))?,
             ("read", 3) => self.read(numbers[0], small(1), small(2))?,
@@ -114,7 +141,14 @@ impl Client {
             ("list", 1) => self.list(small(0))?,
             ("walk", 3) => self.walk(numbers[0], small(1), small(2))?,
             ("flood", 3) => self.flood(numbers[0], small(1), small(2))?,
+            ("mark", 1) => {
+                let (peer, piece) = (self.peer()?, self.memory.piece(0, 1)?);
+                let batch = self.queue_pair.start().wr_id(7);
+                batch.write(&[piece], peer.address + numbers[0], peer.remote_key).post()?;
+            }
             ("watch", 1) => self.watch(small(0))?,
+            ("sleep", 0) => return self.sleep(),
+            ("stray", 1) => return self.stray(numbers[0]),
             _ => bail!("no such order"),
         }
         Ok("ok".into())
@@ -203,14 +237,35 @@ impl Client {
         Ok(())
     }
 
+    /// Sleeps until a receive completes; `ok`, and for how many milliseconds it slept, of which it had the processor for so many.
+    fn sleep(&self) -> Result<String> {
+        self.completions.request_notify(false)?;
+        let early = self.completions.poll(&mut [WorkCompletion::default()])?;
+        ensure!(early == 0, "the completion was there before anybody slept");
+        let (started, before) = (Instant::now(), processor_time()?);
+        let ready = self.channel.wait(PATIENCE)?.context("no event of the completion queue")?;
+        let (slept, busy) = (started.elapsed(), processor_time()?.saturating_sub(before));
+        ensure!(ready.number() == self.completions.number(), "an event of another queue");
+        self.complete(1)?;
+        Ok(format!("ok {} {}", slept.as_millis(), busy.as_millis()))
+    }
+
+    /// Has the peer written to from memory that the card can no longer reach; `ok`, the address at which it does not, the status
+    /// of the request, and the state of its queue pair.
+    fn stray(&self, to: u64) -> Result<String> {
+        let peer = self.peer()?;
+        let (memory, iova) = alone::orphan(&self.domain)?;
+        let batch = self.queue_pair.start().wr_id(8).signaled();
+        batch.write(&[memory.piece(0, memory.len())?], peer.address + to, peer.remote_key).post()?;
+        let found = next(&self.completions)?;
+        ensure!(found.wr_id == 8, "{found:?}");
+        let state = QueuePairState::from_code(self.queue_pair.query()?.state).context("a state")?;
+        Ok(format!("ok {iova:#x} {:?} {state:?}", found.status))
+    }
+
     /// The next completion is of this request, and a success.
     fn complete(&self, wr_id: u64) -> Result<WorkCompletion> {
-        let started = Instant::now();
-        let mut found = [WorkCompletion::default()];
-        while self.completions.poll(&mut found)? == 0 {
-            ensure!(started.elapsed() < PATIENCE, "no completion in {PATIENCE:?}");
-        }
-        let [found] = found;
+        let found = next(&self.completions)?;
         ensure!((found.wr_id, found.status) == (wr_id, Status::Success), "{found:?}");
         Ok(found)
     }
@@ -220,6 +275,23 @@ impl Client {
 fn second(number: usize) -> IpAddr {
     let number = u16::try_from(number + 1).expect("few cards");
     [0xfd00, 0, 0, 0, 0, 0, 0, number].into()
+}
+
+/// The next completion, which is looked for again and again.
+pub(crate) fn next(completions: &CompletionQueue) -> Result<WorkCompletion> {
+    let started = Instant::now();
+    let mut found = [WorkCompletion::default()];
+    while completions.poll(&mut found)? == 0 {
+        ensure!(started.elapsed() < PATIENCE, "no completion in {PATIENCE:?}");
+    }
+    Ok(found[0])
+}
+
+/// How long this thread has had a processor.
+fn processor_time() -> Result<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").context("read the thread's times")?;
+    let nanoseconds = text.split(' ').next().and_then(|number| number.parse().ok());
+    nanoseconds.map(Duration::from_nanos).with_context(|| format!("times of a thread: {text}"))
 }
 
 fn queue_pair(domain: &Arc<ProtectionDomain>, completions: &Arc<CompletionQueue>) -> Result<QueuePair> {
