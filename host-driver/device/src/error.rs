@@ -221,7 +221,9 @@ pub enum Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Advice {
     /// The device has another driver, or none.
-    #[error("bind the device to vfio-pci: `driverctl set-override ADDRESS vfio-pci`")]
+    #[error(
+        "bind the device to vfio-pci: `stroma bind ADDRESS`, or `driverctl set-override ADDRESS vfio-pci`"
+    )]
     Bind,
     /// There is no IOMMU.
     #[error(
@@ -251,7 +253,7 @@ pub enum Advice {
     #[error("raise the limit of locked memory: `ulimit -l`, or LimitMEMLOCK= of the service")]
     LockedMemory,
     /// Nobody serves a card there.
-    #[error("start the cards first: `stroma-fabric` tells where it serves them")]
+    #[error("start the cards first: `stroma fabric` tells where it serves them")]
     Fabric,
     /// The socket of a card is another user's.
     #[error("let this user read and write the socket, which is of whoever runs the cards")]

@@ -1,4 +1,4 @@
-//! The command line of `stroma-fabric`.
+//! The command line of `stroma fabric`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -183,7 +183,7 @@ fn an_interrupt_is_kept_until_somebody_waits_and_taken_once() {
 fn what_cannot_be_opened_says_what_to_do() {
     let nobody = VfioUser::open(Path::new("/nowhere/card0")).err().expect("nobody is there");
     assert!(
-        nobody.to_string().contains("/nowhere/card0") && nobody.to_string().contains("stroma-fabric"),
+        nobody.to_string().contains("/nowhere/card0") && nobody.to_string().contains("stroma fabric"),
         "{nobody}"
     );
     let (path, _fake) = served(card());

@@ -17,7 +17,7 @@ fn file(text: &str) -> (tempfile::TempDir, String) {
 fn told(text: Option<&str>, flags: &[&str]) -> Result<Plan, Error> {
     let file = text.map(file);
     let plan = file.iter().flat_map(|(_, path)| ["--plan", path]);
-    let words = ["stroma-fabric"].into_iter().chain(plan).chain(flags.iter().copied());
+    let words = ["fabric"].into_iter().chain(plan).chain(flags.iter().copied());
     Arguments::try_parse_from(words).unwrap().plan()
 }
 
@@ -101,10 +101,10 @@ fn a_file_that_is_no_plan_is_refused_with_what_is_wrong() {
         let error = told(Some(text), &[]).unwrap_err().to_string();
         assert!(error.contains(says), "{text}: {error}");
     }
-    let error = Arguments::try_parse_from(["stroma-fabric", "--plan", "/nowhere"]).unwrap().plan();
+    let error = Arguments::try_parse_from(["fabric", "--plan", "/nowhere"]).unwrap().plan();
     assert!(error.unwrap_err().to_string().starts_with("reading the plan /nowhere: "));
     assert!(told(None, &[]).unwrap_err().to_string().starts_with("no folder for the sockets"));
-    let error = Arguments::try_parse_from(["stroma-fabric", "--datagram", "a"]).unwrap_err().to_string();
+    let error = Arguments::try_parse_from(["fabric", "--datagram", "a"]).unwrap_err().to_string();
     assert!(error.contains("two paths are needed, NEAR=FAR"), "{error}");
 }
 
