@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use stroma_abi::regs::map::MAGIC;
-use stroma_party::alone;
+use stroma_party::{address, alone};
 
 use crate::guest::Guest;
 use crate::stage::{LOCKED_KIB, Stage, USER};
@@ -86,9 +86,15 @@ fn registers(stage: &mut Stage) -> Result<String> {
     let [peer_magic, peer_abi, peer_mac] = words(&peer)?;
     ensure!(magic == format!("{MAGIC:#010x}"), "magic is {magic}");
     ensure!((&magic, &abi) == (&peer_magic, &peer_abi), "the guest reads {found}, the peer {peer}");
-    ensure!(mac == "0x10000000002" && peer_mac == "0x20000000002", "MAC addresses: {mac}, {peer_mac}");
+    ensure!([&mac, &peer_mac] == [&own(0), &own(1)], "MAC addresses: {mac}, {peer_mac}");
     ensure!(mapped == "2", "{mapped} pieces of the device are mapped, expected BAR0 and BAR2");
     Ok(format!("magic {magic}, version {abi}; both BARs are mapped"))
+}
+
+/// The MAC address that a party has given to its card, as the register has it: first byte lowest.
+fn own(number: usize) -> String {
+    let value = address(number).mac.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+    format!("{value:#x}")
 }
 
 fn rings(stage: &mut Stage) -> Result<String> {

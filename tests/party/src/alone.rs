@@ -15,16 +15,18 @@ use crate::{PATIENCE, pattern};
 const SMALL_RING: usize = 16;
 /// Bytes of a page.
 const PAGE: usize = 4096;
-/// A copy's bytes, where they come from, where they go to: neither begins nor ends with a page.
+/// A copy's bytes, where they come from, where they go to: neither begins nor ends with a page. And the memory that has both.
 const COPIED: usize = 5 * PAGE + 77;
 const SOURCE_AT: usize = PAGE - 255;
 const TARGET_AT: usize = 9 * PAGE - 11;
-/// Bytes beside a copy that nobody may touch.
-const GUARD: usize = 32;
+const COPIES: usize = 16 * PAGE;
+
+const _: () = assert!(SOURCE_AT + COPIED < TARGET_AT && TARGET_AT + COPIED < COPIES, "bytes lie beside each");
+
 /// A value of the port's MAC address that no card begins with.
 const MARK: u64 = 0x0000_1234_5678_9abc;
 
-/// Magic, version and capabilities as their registers read, in accesses of 32 and of 64 bits.
+/// Magic, version and the port's MAC address as their registers read, in accesses of 32 and of 64 bits.
 ///
 /// # Errors
 /// When the card cannot be reached.
@@ -80,7 +82,7 @@ fn copy(queue: &QueuePair, from: Sge, to: &MemoryRegion, at: usize) -> Result<St
 /// # Errors
 /// When a byte is not as it should be: of the copy, beside it, or of the original.
 pub fn copies(device: &Arc<Device>) -> Result<usize> {
-    let (queue, memory) = desk(device, 16 * PAGE)?;
+    let (queue, memory) = desk(device, COPIES)?;
     let before = pattern(21, memory.len());
     memory.write(0, &before)?;
     let status = copy(&queue, memory.piece(SOURCE_AT, COPIED)?, &memory, TARGET_AT)?;
@@ -92,7 +94,6 @@ pub fn copies(device: &Arc<Device>) -> Result<usize> {
     if let Some(at) = (0..found.len()).find(|at| found[*at] != expected[*at]) {
         bail!("byte {at:#x} is {:#04x}, expected {:#04x}", found[at], expected[at]);
     }
-    const { assert!(TARGET_AT + COPIED + GUARD < 16 * PAGE && SOURCE_AT + COPIED + GUARD < TARGET_AT) };
     Ok((SOURCE_AT + COPIED).div_ceil(PAGE) - SOURCE_AT / PAGE)
 }
 
