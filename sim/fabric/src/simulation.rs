@@ -242,3 +242,34 @@ fn errno(error: &MapError) -> Errno {
         _ => Errno::INVAL,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use stroma_device::DmaMemory;
+    use stroma_top::Profile;
+    use stroma_verilate::Options;
+
+    use super::*;
+    use crate::order::Orders;
+
+    #[test]
+    fn a_card_reaches_memory_as_a_bus_master_alone_and_is_none_after_a_reset() {
+        let world = World::new(Profile::TenGig, 1, &Options::default()).unwrap();
+        let report: Report = Arc::new(|_| {});
+        let mut simulation = Simulation::new(world, 1, Orders::new(1).1, &report);
+        let memory = Arc::new(DmaMemory::allocate(4096, None).unwrap());
+        simulation.world.card_at_rest(0).iommu().map(0x1000, &memory).unwrap();
+        let mut reaches = |order| {
+            let (answer, answered) = sync_channel(1);
+            simulation.obey(Request { card: 0, order, answer });
+            assert_eq!(answered.recv().unwrap(), Ok(0));
+            simulation.world.card_at_rest(0).iommu().read(0x1000, 8).is_some()
+        };
+        assert!(!reaches(Order::Master(false)));
+        assert!(reaches(Order::Master(true)));
+        assert!(!reaches(Order::Reset));
+        assert!(reaches(Order::Master(true)));
+    }
+}
