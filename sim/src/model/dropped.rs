@@ -29,7 +29,7 @@ pub enum Dropped {
         wanted: u16,
     },
     /// The op-code belongs to another service.
-    #[error("{opcode} is not of a reliable connection")]
+    #[error("{opcode} is not of this kind of connection")]
     Service {
         /// Name of the op-code.
         opcode: &'static str,
@@ -40,6 +40,9 @@ pub enum Dropped {
     /// One more request behind a gap that was reported already.
     #[error("a request behind a gap that was reported before")]
     Gap,
+    /// A packet of an unreliable connection that has no place, or of which nothing can come.
+    #[error("a packet of a message that is not whole")]
+    Broken,
     /// A repeated request that is not a part of a request executed before.
     #[error("a repeated request that matches none")]
     Repeated,

@@ -1,6 +1,7 @@
 //! One queue pair: both sides of a connection, and what they share.
 
-use stroma_abi::wire::{Frame, Role, Transport};
+use stroma_abi::wire::opcode::UNRELIABLE_BIT;
+use stroma_abi::wire::{Frame, Opcode, Role, Transport};
 
 use super::path::is_marked;
 use super::{Dropped, Memory, Packet, ReceiveQueue, Requester, Responder, Settings};
@@ -65,9 +66,16 @@ impl QueuePair {
             return Err(Dropped::Partition { found, wanted });
         }
         let row = *frame.opcode().ok_or(Dropped::Unasked)?;
-        if !matches!(row.transport, Transport::Rc | Transport::Rpc | Transport::Cnp) {
+        let is_spoken = match row.transport {
+            Transport::Rc | Transport::Rpc => !self.settings.unreliable,
+            Transport::Uc => self.settings.unreliable,
+            Transport::Cnp => true,
+            Transport::Ud => false,
+        };
+        if !is_spoken {
             return Err(Dropped::Service { opcode: row.name });
         }
+        let row = if row.transport == Transport::Uc { twin(row) } else { row };
         let packet = Packet {
             opcode: row,
             ack_request: frame.bth.ack_request,
@@ -80,7 +88,11 @@ impl QueuePair {
         let outcome = match row.role {
             Role::Request => {
                 self.owed += u32::from(is_marked(frame));
-                self.responder.receive(&packet, memory)
+                if self.settings.unreliable {
+                    self.responder.receive_unanswered(&packet, memory)
+                } else {
+                    self.responder.receive(&packet, memory)
+                }
             }
             Role::Response => self.requester.receive(now, &packet, memory),
             Role::Notice => {
@@ -104,7 +116,11 @@ impl QueuePair {
         };
         self.requester_first = packet.as_ref().is_some_and(|packet| packet.opcode.role == Role::Response);
         self.share_error();
-        packet.map(|packet| {
+        packet.map(|mut packet| {
+            if self.settings.unreliable && packet.opcode.transport == Transport::Rc {
+                self.requester.depart(now, packet.psn);
+                (packet.opcode, packet.ack_request) = (twin(packet.opcode), false);
+            }
             let Settings { path, remote, partition, .. } = &self.settings;
             path.frame(&packet, *remote, *partition)
         })
@@ -122,4 +138,9 @@ impl QueuePair {
             self.responder.halt();
         }
     }
+}
+
+/// The op-code of the same packet on the other kind of connection: both sides know those of the reliable one.
+fn twin(row: Opcode) -> Opcode {
+    *Opcode::lookup(row.code ^ UNRELIABLE_BIT).unwrap_or_else(|| panic!("{} has no twin", row.name))
 }

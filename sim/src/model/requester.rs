@@ -191,6 +191,11 @@ impl Requester {
         Ok(())
     }
 
+    /// A packet has left that nobody will answer: all up to it is over.
+    pub(super) fn depart(&mut self, now: u64, psn: Psn) {
+        self.retire(now, psn.next());
+    }
+
     /// Everything before `end` is answered; no, if a READ or an atomic there misses its data: an implied NAK.
     fn retire(&mut self, now: u64, end: Psn) -> bool {
         while self.unanswered.is_before(end) {

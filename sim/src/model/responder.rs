@@ -5,6 +5,7 @@ mod asked;
 mod called;
 mod incoming;
 mod resources;
+mod unanswered;
 
 use std::collections::VecDeque;
 
@@ -26,6 +27,8 @@ pub struct Responder {
     pub(super) expected: Psn,
     pub(super) msn: Psn,
     message: Option<Message>,
+    /// The receive of a message that was broken off: the next has it.
+    spare: Option<Receive>,
     /// Does the peer know that the expected request is missing, or was not taken?
     gap_reported: bool,
     resources: Resources,
@@ -74,6 +77,7 @@ impl Responder {
             expected: settings.receive_psn,
             msn: Psn::new(0),
             message: None,
+            spare: None,
             gap_reported: false,
             resources: Resources::new(settings),
             answers: Answers::new(settings.coalesce),

@@ -13,6 +13,8 @@ pub struct Settings {
     pub local: Qpn,
     /// The peer's number.
     pub remote: Qpn,
+    /// Is it an unreliable connection? Then nothing is answered, and nothing sent again.
+    pub unreliable: bool,
     /// Way to the peer.
     pub path: Path,
     /// `P_Key` sent and demanded.
@@ -63,6 +65,7 @@ impl Settings {
         Self {
             local,
             remote,
+            unreliable: false,
             path,
             partition: 0xffff,
             domain: 0,

@@ -28,7 +28,7 @@ impl Responder {
         // A message of several packets ends with a byte at least.
         demand(has_more(request) || begins(request) || bytes > 0)?;
         let (receive, before) = match &self.message {
-            None if begins(request) => (self.receives.take().ok_or(Refusal::NotReady)?.into(), 0),
+            None if begins(request) => (self.take_receive().ok_or(Refusal::NotReady)?.into(), 0),
             Some(Message::Send { receive, length }) if !begins(request) => (receive.clone(), *length),
             _ => return Err(NakCode::InvalidRequest.into()),
         };
@@ -74,7 +74,7 @@ impl Responder {
         let bytes = self.payload_length(request)?;
         // With more to follow a packet leaves something; the last brings exactly what is missing.
         demand(if has_more(request) { remaining > bytes } else { remaining == bytes })?;
-        if request.extended.imm.is_some() && self.receives.is_empty() {
+        if request.extended.imm.is_some() && self.spare.is_none() && self.receives.is_empty() {
             return Err(Refusal::NotReady);
         }
         // All the rest of the message must be allowed, from its first packet on; and again with each packet, for the
@@ -84,7 +84,7 @@ impl Responder {
         let access = Access { address: access.address.wrapping_add(bytes.into()), ..access };
         let remaining = remaining - bytes;
         self.message = has_more(request).then_some(Message::Write { access, remaining, length });
-        if let Some(receive) = request.extended.imm.and_then(|_| self.receives.take()) {
+        if let Some(receive) = request.extended.imm.and_then(|_| self.take_receive()) {
             self.deliver(&receive, WorkOp::WriteImm, length, request);
         }
         self.accept(request);
@@ -126,6 +126,10 @@ impl Responder {
     fn spoil(&mut self, receive: &Receive, status: Status, code: NakCode) -> Result<(), Refusal> {
         self.message = None;
         self.received.push_back(Received::failed(receive.id, status));
+        if self.settings.unreliable {
+            self.failed = true;
+            self.flush();
+        }
         Err(code.into())
     }
 
@@ -136,6 +140,7 @@ impl Responder {
         if let Some(Message::Send { receive, .. }) = self.message.take() {
             self.received.push_back(flushed(&receive));
         }
+        self.received.extend(self.spare.take().map(|receive| flushed(&receive)));
         if !self.shares_receives {
             self.received
                 .extend(std::iter::from_fn(|| self.receives.take()).map(|receive| flushed(&receive)));

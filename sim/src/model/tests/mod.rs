@@ -16,4 +16,5 @@ mod requests;
 mod responses;
 mod rig;
 mod traffic;
+mod unreliable;
 mod windows;
