@@ -14,6 +14,7 @@ use syn::visit::{self, Visit};
 const CRATES: &[(&str, &str)] = &[
     ("anyhow", "errors of the replay program"),
     ("clap", "its command line"),
+    ("libc", "opens a TAP interface at the end of a wire"),
     ("pcap-file", "captures"),
     ("stroma-abi", "names of counters, size of the register space: see below"),
     ("stroma-device", "the trait a simulated card implements, and the memory it is lent"),
