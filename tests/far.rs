@@ -8,6 +8,7 @@ use stroma_kernel_client::get::{Lookup, Shape, Table, fingerprint, hash};
 
 use crate::calls::Calls;
 use crate::pair::pattern;
+use crate::walks::task;
 
 /// Bytes of a value.
 pub const VALUE: usize = 64;
@@ -63,18 +64,8 @@ impl<'a> List<'a> {
     /// One call.
     #[must_use]
     pub fn by_kernel(&self, key: usize) -> Vec<u8> {
-        let walk = Traversal {
-            root: self.calls.at(0),
-            sought: key as u64,
-            mask: u64::MAX,
-            value_length: u32::try_from(VALUE).expect("small"),
-            hop_limit: 1000,
-            key_words: 1,
-            element_words: 3,
-            next_at: 1,
-            value_at: 2,
-            ..Traversal::default()
-        };
+        let value_length = u32::try_from(VALUE).expect("small");
+        let walk = Traversal { sought: key as u64, value_length, ..task(self.calls.at(0)) };
         self.calls.call(&walk).expect("the key is there")
     }
 

@@ -113,7 +113,8 @@ impl Fabric {
         let (world, watched) = plan.world()?;
         make_folder(&plan.sockets)?;
         let (orders, requests) = Orders::new(plan.cards);
-        let look = orders.first().cloned();
+        // Whoever watches an end gives orders the way of the first card, which there is; they are for none of them.
+        let lookouts: Vec<_> = watched.into_iter().map(|end| (end, orders[0].clone())).collect();
         let pages = plan.profile.capacity().doorbell_pages();
         // All sockets are made before anybody is served: who finds one finds all.
         let servers = orders.into_iter().enumerate().map(|(card, orders)| {
@@ -132,9 +133,8 @@ impl Fabric {
                 }
             }));
         }
-        // Whichever card's way the order takes: it is for none of them.
-        for (end, look) in watched.into_iter().zip(look.into_iter().cycle()) {
-            threads.push(thread::spawn(move || end.run(&look)));
+        for (end, orders) in lookouts {
+            threads.push(thread::spawn(move || end.run(&orders)));
         }
         Ok(Self { threads })
     }
