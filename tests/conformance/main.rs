@@ -18,6 +18,7 @@ mod operation;
 mod reads;
 mod run;
 mod sends;
+mod unreliable;
 mod writes;
 
 use case::{Case, case};

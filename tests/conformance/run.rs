@@ -147,7 +147,7 @@ fn memory_stays_right(pair: &Pair, case: &Case) -> Result<(), String> {
 }
 
 /// Gives a line a script; how many frames have gone wrong on it so far, in each way.
-fn script(pair: &Pair, end: usize, text: &str) -> [u64; 5] {
+pub(crate) fn script(pair: &Pair, end: usize, text: &str) -> [u64; 5] {
     let mut world = pair.shared.world();
     let line = world.line(end);
     line.set_script(text).unwrap_or_else(|error| panic!("{error}"));
@@ -165,7 +165,7 @@ fn completions(pair: &Pair, end: usize, count: usize) -> Vec<WorkCompletion> {
     found
 }
 
-fn settle(pair: &Pair) {
+pub(crate) fn settle(pair: &Pair) {
     let cycles = pair.shared.world().cycles(std::time::Duration::from_nanos(SETTLE_NS));
     pair.run(cycles);
 }

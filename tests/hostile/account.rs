@@ -25,6 +25,8 @@ pub(crate) struct Account {
     pub out_of_sequence: u64,
     /// Answers of which nothing came.
     pub stale: u64,
+    /// Packets of unreliable connections that were thrown away.
+    pub uc_dropped: u64,
     /// Requests in their turn, and answers that were waited for.
     pub accepted: u64,
 }
@@ -45,6 +47,7 @@ impl Account {
             rnr_naks: end.count(&counters::RNR_NAKS),
             out_of_sequence: end.count(&counters::OUT_OF_SEQUENCE),
             stale: end.count(&counters::ANSWERS_STALE),
+            uc_dropped: end.count(&counters::UC_DROPPED),
             accepted: end.count(&counters::RX_ACCEPTED),
         }
     }
@@ -58,6 +61,7 @@ impl Account {
             self.rnr_naks,
             self.out_of_sequence,
             self.stale,
+            self.uc_dropped,
             self.accepted,
         ];
         let came = self.classes[Class::Roce.index()];
@@ -75,6 +79,7 @@ impl Account {
             rnr_naks: self.rnr_naks - before.rnr_naks,
             out_of_sequence: self.out_of_sequence - before.out_of_sequence,
             stale: self.stale - before.stale,
+            uc_dropped: self.uc_dropped - before.uc_dropped,
             accepted: self.accepted - before.accepted,
         }
     }

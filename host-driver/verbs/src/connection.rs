@@ -1,10 +1,11 @@
-//! A reliable connection: all that both ends have to agree on, in one place.
+//! A connection: all that both ends have to agree on, in one place.
 
 use stroma_abi::{Psn, Qpn};
 
-use crate::{Access, Address, Attributes, QueuePair, Result};
+use crate::{Access, Address, Attributes, QueuePair, QueuePairKind, Result};
 
-/// What one end of a reliable connection is told. Numbers as libibverbs' examples choose them stand in [`Connection::new`].
+/// What one end of a connection is told. Numbers as libibverbs' examples choose them stand in [`Connection::new`]. An unreliable one answers
+/// nothing and repeats nothing: what is said of READs, of waiting and of retries does not concern it.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// Where the peer is.
@@ -72,13 +73,17 @@ impl QueuePair {
         Ok(())
     }
 
-    /// From Reset to ready-to-send: this end of a reliable connection stands.
+    /// From Reset to ready-to-send: this end of a connection stands, reliable or not.
     ///
     /// # Errors
     /// As [`Self::modify`].
     pub fn connect(&self, to: &Connection) -> Result<()> {
         self.to_init(self.with_results(Attributes::default().rights(to.rights).p_key(to.p_key))?)?;
         let receive = Attributes::default().address(&to.address).path_mtu(to.path_mtu).peer(to.peer);
+        if self.kind() == QueuePairKind::Unreliable {
+            self.to_rtr(receive.receive_psn(to.receive_psn))?;
+            return self.to_rts(Attributes::default().send_psn(to.send_psn));
+        }
         self.to_rtr(receive.receive_psn(to.receive_psn).reads_in(to.reads_in).min_rnr(to.min_rnr))?;
         let send = Attributes::default().send_psn(to.send_psn).timeout(to.timeout).retry(to.retry);
         self.to_rts(send.rnr_retry(to.rnr_retry).reads_out(to.reads_out))

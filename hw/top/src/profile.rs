@@ -166,7 +166,7 @@ impl Profile {
 
     fn facts(self, rtl_hash: u64) -> Facts {
         let capacity = self.capacity();
-        let flags = ["rc", "srq", "rpc", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
+        let flags = ["rc", "uc", "srq", "rpc", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
         Facts {
             data_bits: u32::try_from(self.data_bits()).expect("a few hundred"),
             clock_khz: self.clock_khz(),

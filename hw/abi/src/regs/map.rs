@@ -179,11 +179,14 @@ block! {
         "Answers of which nothing came: of what was answered before or never asked, or that said again what was known.");
     RX_ACCEPTED = Reg::long("rx_accepted", 0xd8, ReadOnly,
         "Requests in their turn, carried out or refused by a NAK, and answers that were waited for. With `rx_unwanted`, \
-         `cnps_received`, `duplicates`, `out_of_sequence`, `rnr_naks` and `answers_stale`: every good RoCE packet.");
+         `cnps_received`, `duplicates`, `out_of_sequence`, `rnr_naks`, `answers_stale` and `uc_dropped`: every good RoCE packet.");
     TX_TURNED = Reg::long("tx_turned", 0xe0, ReadOnly,
         "Frames for the card's own address: they came back in without leaving. `tx_frames` does not count them, the classes of received frames do.");
     RX_CLOSED = Reg::long("rx_closed", 0xe8, ReadOnly,
         "Frames that began to arrive while the card restarted: dropped whole, and in no class.");
+    UC_DROPPED = Reg::long("uc_dropped", 0xf0, ReadOnly,
+        "Packets of unreliable connections that were thrown away: out of their place in a message or behind one that was lost, against the rules, \
+         without a receive, or with a key that does not allow it.");
     RAW_SENT = Reg::long("raw_sent", 0xf8, ReadOnly, "Frames sent by raw queue pairs; `tx_frames` counts them, too, or `tx_turned`.");
 }
 

@@ -26,6 +26,7 @@ block! {
         pub cnp_sent: Signal<In, Bit>,
         pub cnp_received: Signal<In, Bit>,
         pub unwanted: [Signal<In, Bit>; 4],
+        pub unreliable_drop: [Signal<In, Bit>; 2],
         pub answer_dropped: Signal<In, Bit>,
         pub early: Signal<In, Bit>,
         pub stale: Signal<In, Bit>,
@@ -59,6 +60,7 @@ block! {
         cnps_sent: Counter<1>,
         cnps_received: Counter<1>,
         strangers: Counter<4>,
+        uc_dropped: Counter<2>,
         answers_dropped: Counter<1>,
         early_requests: Counter<1>,
         stale_answers: Counter<1>,
@@ -98,6 +100,7 @@ impl Logic for Counts {
             cnps_sent,
             cnps_received,
             strangers,
+            uc_dropped,
             answers_dropped,
             early_requests,
             stale_answers,
@@ -124,6 +127,7 @@ impl Logic for Counts {
         self.cnps_sent.reset.next = self.reset.val();
         self.cnps_received.reset.next = self.reset.val();
         self.strangers.reset.next = self.reset.val();
+        self.uc_dropped.reset.next = self.reset.val();
         self.answers_dropped.reset.next = self.reset.val();
         self.early_requests.reset.next = self.reset.val();
         self.stale_answers.reset.next = self.reset.val();
@@ -139,6 +143,7 @@ impl Logic for Counts {
         self.push_fallbacks.pulses[0].next = self.push_fallback.val();
         self.cq_overflows.pulses[0].next = self.cq_overflow.val();
         for i in 0..2 {
+            self.uc_dropped.pulses[i].next = self.unreliable_drop[i].val();
             self.dma_errors.pulses[i].next = self.dma_error[i].val();
         }
         self.packets_again.pulses[0].next = self.retransmitted.val();
@@ -194,7 +199,8 @@ impl Logic for Counts {
         self.values[25].next = self.accepted_packets.value.val();
         self.values[26].next = self.tx_turned.value.val();
         self.values[27].next = self.rx_closed.value.val();
-        self.values[28].next = self.raw_sent.value.val();
+        self.values[28].next = self.uc_dropped.value.val();
+        self.values[29].next = self.raw_sent.value.val();
     }
 }
 
@@ -243,6 +249,8 @@ mod tests {
             ("unwanted$1", "rx_unwanted"),
             ("unwanted$2", "rx_unwanted"),
             ("unwanted$3", "rx_unwanted"),
+            ("unreliable_drop$0", "uc_dropped"),
+            ("unreliable_drop$1", "uc_dropped"),
             ("answer_dropped", "answers_dropped"),
             ("early", "out_of_sequence"),
             ("stale", "answers_stale"),

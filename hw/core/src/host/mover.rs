@@ -175,6 +175,7 @@ impl<const D: usize, const QPS: usize, const LOG: usize> Logic for Mover<D, QPS,
         self.failures.mark.next = self.place.mark.val();
         // What failed is told with the work itself.
         self.failures.marked.next.failed = true;
+        self.failures.marked.next.spoiled = false;
         self.failures.marked.next.status = 0.into();
         self.failures.marked.next.vendor = 0.into();
         self.failures.marked.next.of_request = false;

@@ -536,6 +536,9 @@ impl<
         for i in 0..4 {
             self.counts.unwanted[i].next = self.transport.unwanted[i].val();
         }
+        for i in 0..2 {
+            self.counts.unreliable_drop[i].next = self.transport.unreliable_dropped[i].val();
+        }
         self.counts.answer_dropped.next = self.transport.answers_dropped.val();
         self.counts.early.next = self.transport.early.val();
         self.counts.stale.next = self.transport.stale.val();

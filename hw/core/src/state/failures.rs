@@ -13,6 +13,8 @@ record! {
     pub struct Failure {
         /// It has failed.
         pub failed: Bit,
+        /// The message of an unreliable connection that is under way has, and all that comes of it is thrown away.
+        pub spoiled: Bit,
         /// The `Status` that is still to be told, by the next completion of the side it concerns; 0: none.
         pub status: Bits<8>,
         /// Its detail, for people.
@@ -81,6 +83,7 @@ impl<const QPS: usize> Logic for Failures<QPS> {
         if self.clears.val() {
             self.write_at.d.next = bit_cast::<QPS, 24>(self.change.payload.val().qpn);
             self.write_data.d.next.failed = false;
+            self.write_data.d.next.spoiled = false;
         }
         self.rows.write_enable.next = self.is_writing.q.val();
         self.rows.write_address.next = self.write_at.q.val();
@@ -90,6 +93,7 @@ impl<const QPS: usize> Logic for Failures<QPS> {
             self.rows.write_enable.next = true;
             self.rows.write_address.next = self.row.q.val();
             self.rows.write_data.next.failed = false;
+            self.rows.write_data.next.spoiled = false;
             self.row.d.next = self.row.q.val() + 1;
             self.scrubbing.d.next = self.row.q.val() != self.last.val();
         }

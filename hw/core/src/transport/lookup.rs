@@ -39,11 +39,11 @@ block! {
     /// what was described is handed out, while the next is chosen.
     ///
     /// A packet is for this card when its frame is for the port or for a group of stations, when its queue pair exists and is a
-    /// reliable connection, when it comes from the peer's address to the address that the queue pair has, in its partition, and
-    /// when the op-code is one of the reliable connection and the state of the queue pair takes it. Requests that are not
+    /// connection, when it comes from the peer's address to the address that the queue pair has, in its partition, and
+    /// when the op-code is one of that kind of connection and the state of the queue pair takes it. Requests that are not
     /// carried out here pass: their judge refuses them. A raw frame is for the raw queue pair, if that is one and its state
-    /// takes requests. A nudge passes when its queue pair exists and may have sent something, one of a departed frame when
-    /// that is a raw one: it becomes an acknowledgement. A recall passes when its queue pair is a reliable connection, or a
+    /// takes requests. A nudge passes when its queue pair exists and may have sent something, one of a departure when
+    /// that is a raw one or an unreliable connection: it becomes an acknowledgement. A recall passes when its queue pair is a connection, or a
     /// raw one, in error; the end of a key when it is a reliable connection that receives, or has received before its error.
     ///
     /// - **Ports** `head`: good packets; their payload goes past this block. `nudge`: what else concerns a queue pair. `raw_queue_pair`: whose

@@ -68,7 +68,7 @@ block! {
     ///   when the last of them is written. `leaves`, `leaves_colour`: an arrival is over. `change`: a queue pair that resets has no
     ///   failure any more. A cycle high: `refused`, for each refusal that the peer is told by this block, or of the end
     ///   of a key; for each arrival that `is_awaited`
-    ///   either `accepted`, or `overtaken` if its queue pair had failed before it. `ready`: reset is over. `busy`: something
+    ///   one of `accepted`, `overtaken` if its queue pair had failed before it, and `lost` if the message of an unreliable connection has. `ready`: reset is over. `busy`: something
     ///   is inside.
     /// - **Allowed** payload or value is written, in two packets if it crosses a page; then comes what the errand asks for. An
     ///   atomic becomes an operation; one that came again does so without a question.
@@ -82,6 +82,8 @@ block! {
     ///   no atomic done, no error told. A call `gives_up`, and its target, key and length mean nothing. Errands that complete or retire give a completion without length, signaled or not.
     ///   What failed with a list or as an answer, and ended no message, is told by the first of them on the same side,
     ///   that of requests or that of answers; all others are `Flushed`. They retire as ever, and events are told.
+    /// - **Unreliable** connections hear of nothing: no task is given. If a range without a list is refused, its message is thrown away up to the
+    ///   next errand that `begins` one, and nothing fails; a completion on the way is `RemoteAccess`, without length.
     /// - **Latency** from an errand to `xlat` 2 cycles, to `task`, or `call` without an answer, 7 without questions and payload; from the last answer
     ///   to `write` 2, to `write_data` 6; from an errand to `call_data` 5, to `call` 3 from its last beat taken, and 1 from its answer taken. **Rate** 1 beat per cycle, without a gap between packets, 1 more for a payload cut within a
     ///   beat; an errand takes 1 cycle at least, a question 1, a command 1; an error 1 or 2 more, news of a failure 2, an event behind a
@@ -130,6 +132,7 @@ block! {
         pub refused: Signal<Out, Bit>,
         pub accepted: Signal<Out, Bit>,
         pub overtaken: Signal<Out, Bit>,
+        pub lost: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         merge: Merge,
@@ -182,6 +185,7 @@ impl<const D: usize, const QPS: usize> Logic for Place<D, QPS> {
         self.refused.next = self.judge.refused.val();
         self.accepted.next = self.judge.accepted.val();
         self.overtaken.next = self.judge.overtaken.val();
+        self.lost.next = self.judge.lost.val();
 
         // Payload moves, and the rest happens.
         StreamSource::<Piece>::join(&mut self.judge.piece, &mut self.command.piece);

@@ -222,6 +222,8 @@ record! {
         pub source_address: Bits<4>,
         /// Its packets are whole Ethernet frames, and nothing else here counts.
         pub raw: Bit,
+        /// Its requests are those of an unreliable connection, and nobody answers them.
+        pub unreliable: Bit,
     }
 }
 
@@ -592,7 +594,9 @@ record! {
         pub vendor: Bits<8>,
         /// A whole Ethernet frame, which is its payload.
         pub raw: Bit,
-        /// BTH op-code; all from here to `payload_len` is zero for a nudge.
+        /// Its queue pair is an unreliable connection: nothing is answered.
+        pub unreliable: Bit,
+        /// BTH op-code, that of a reliable connection for the same packet; all from here to `payload_len` is zero for a nudge.
         pub op: Bits<8>,
         /// BTH acknowledge request.
         pub ackreq: Bit,
@@ -673,6 +677,11 @@ record! {
         /// The arrival is a packet that was waited for: a request in its turn, or an answer of which something comes. All others are
         /// counted before.
         pub is_awaited: Bit,
+        /// Its queue pair is an unreliable connection: nothing is answered, and a message whose range is refused is thrown away, all that
+        /// follows of it included.
+        pub unreliable: Bit,
+        /// It begins a message; only of an unreliable connection.
+        pub begins: Bit,
         /// Colour of the arrival.
         pub colour: Bit,
         /// The queue pair.

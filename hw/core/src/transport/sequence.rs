@@ -87,6 +87,10 @@ block! {
     ///    ([`Callees`]), and such a stream is taken and thrown away. It counts as open from its beginning on. Its last packet
     ///    takes all the PSNs of the longest answer. RPCs of a queue pair have places in turn.
     ///
+    /// 8. On an unreliable connection nothing is answered, and nothing comes again. What begins a message is the next request, whatever its
+    ///    PSN. All else has to follow what came before it. What does not, breaks a rule, or finds no receive is thrown away, and with it the
+    ///    message under way and what still comes of that. A receive that such a message has taken is for the next that needs one.
+    ///
     /// - **Ports** `arrival`: requests that are for this card, recalls, and ends of keys; `part`: keys to be ended, in the cycle of `take`; `change`: a queue pair that resets is forgotten.
     ///   `look_*`: which receives are asked for, an SRQ's or the queue pair's own; `stock`: what there is of them, from the
     ///   cycle behind the look to the next; `take`: high for a cycle, one of the look before is taken, and no look from this
@@ -97,7 +101,7 @@ block! {
     ///   `reserves_kernel`, from the peer of `reserves_qpn`, which `reserves_begins` or `reserves_ends` a request; in the next cycle `room` knows of it. `errand`: one for each arrival, in order,
     ///   with `ends`, and with `is_awaited` for a request that is carried out or refused. Each other request gives one of these
     ///   pulses: `duplicates`, it came again; `early`, it is behind a gap or among atomics; `rnr_naks`, there is no receive or no room;
-    ///   `unwanted`, its queue pair has failed. `naks`: a pulse for each refusal or gap that is told; a
+    ///   `unwanted`, its queue pair has failed; `dropped`, it is of an unreliable connection, and not carried out. `naks`: a pulse for each refusal or gap that is told; a
     ///   key that could not be ended is counted by who carries the errand out, for it may come too late to be told. `tally`, `tally_index`: for a
     ///   cycle, what is counted of a queue pair, a bit for each of the abi's counters of responders; `responder_*`: what changes
     ///   of it, to be shown. `raw_taken`, `raw_lost`: a pulse for each raw frame that takes a receive, for each that is thrown away. `ready`: the rows are scrubbed. `busy`: they are not, or something is under way or waits in the FIFO.
@@ -140,6 +144,7 @@ block! {
         pub rnr_naks: Signal<Out, Bit>,
         pub early: Signal<Out, Bit>,
         pub unwanted: Signal<Out, Bit>,
+        pub dropped: Signal<Out, Bit>,
         pub tally: Signal<Out, Bits<RESPONDER_COUNTERS>>,
         pub tally_index: Signal<Out, Bits<QPS>>,
         pub responder_write: Signal<Out, Bit>,
@@ -182,6 +187,7 @@ block! {
         was_not_ready: Reg<Bit>,
         was_early: Reg<Bit>,
         was_unwanted: Reg<Bit>,
+        was_dropped: Reg<Bit>,
         counted: Reg<Bits<RESPONDER_COUNTERS>>,
         counted_of: Reg<Bits<QPS>>,
         was_raw_taken: Reg<Bit>,
@@ -225,7 +231,16 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         clock!(self, clock, rows, errands);
         dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, resets, held, queue_pair);
         dff_setup!(self, clock, written, is_newer, kind, fit, measured, callee, behind);
-        dff_setup!(self, clock, was_duplicate, was_negative, was_not_ready, was_early, was_unwanted);
+        dff_setup!(
+            self,
+            clock,
+            was_duplicate,
+            was_negative,
+            was_not_ready,
+            was_early,
+            was_unwanted,
+            was_dropped
+        );
         dff_setup!(self, clock, counted, counted_of);
         dff_setup!(self, clock, was_raw_taken, was_raw_lost);
         self.errands.reset.next = self.reset.val();
@@ -276,6 +291,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.fitting.standing.next = self.row.val();
         self.fit.d.next = self.fitting.fit.val();
         self.measure.arrival.next = self.held.q.val();
+        self.measure.kind.next = self.classify.kind.val();
         self.measure.standing.next = self.row.val();
         self.measure.stock.next = self.stock.val();
         self.measure.answered.next = self.answered.val();
@@ -334,6 +350,8 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.early.next = self.was_early.q.val();
         self.was_unwanted.d.next = self.judges.val() & self.judge.verdict.val().is_unwanted;
         self.unwanted.next = self.was_unwanted.q.val();
+        self.was_dropped.d.next = self.judges.val() & self.judge.verdict.val().drops;
+        self.dropped.next = self.was_dropped.q.val();
         self.account.kind.next = self.kind.q.val();
         self.account.measured.next = self.measured.q.val();
         self.account.verdict.next = self.judge.verdict.val();
@@ -391,6 +409,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
             self.was_not_ready.d.next = false;
             self.was_early.d.next = false;
             self.was_unwanted.d.next = false;
+            self.was_dropped.d.next = false;
             self.counted.d.next = 0.into();
             self.was_raw_taken.d.next = false;
             self.was_raw_lost.d.next = false;

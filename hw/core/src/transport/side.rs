@@ -163,6 +163,7 @@ block! {
         pub cnps_sent: Signal<Out, Bit>,
         pub cnps_received: Signal<Out, Bit>,
         pub unwanted: [Signal<Out, Bit>; 4],
+        pub unreliable_dropped: [Signal<Out, Bit>; 2],
         pub early: Signal<Out, Bit>,
         pub stale: Signal<Out, Bit>,
         pub accepted: Signal<Out, Bit>,
@@ -659,7 +660,7 @@ impl<
         self.drains.ends[1].next = self.request_colours.drained.val();
         self.drains.ends[2].next = self.response_colours.drained.val();
         // A frame's departure is told when its packet leaves.
-        self.departures.told.next = self.template.raw_sent.val();
+        self.departures.told.next = self.template.told.val();
         self.departures.heard.next = self.nudges.source.valid.val()
             & self.lookup.nudge.ready.val()
             & (self.nudges.source.payload.val().occasion == self.departed.val());
@@ -711,6 +712,8 @@ impl<
         self.unwanted[1].next = self.sequence.unwanted.val();
         self.unwanted[2].next = self.complete.unwanted.val();
         self.unwanted[3].next = self.place.overtaken.val();
+        self.unreliable_dropped[0].next = self.sequence.dropped.val();
+        self.unreliable_dropped[1].next = self.place.lost.val();
         self.early.next = self.sequence.early.val();
         self.stale.next = self.complete.stale.val();
         self.accepted.next = self.place.accepted.val();

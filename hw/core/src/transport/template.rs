@@ -7,7 +7,7 @@ mod tests;
 use rust_hdl::prelude::*;
 use stroma_abi::desc::Statistics;
 use stroma_abi::desc::statistics::SENDING_COUNTERS;
-use stroma_abi::wire::opcode::CNP;
+use stroma_abi::wire::opcode::{CNP, SERVICE_AT, UNRELIABLE_BIT};
 
 use route::Route;
 
@@ -31,8 +31,9 @@ block! {
     /// - **Ports** `packet`, `payload`: a payload for each packet with `payload_len > 0`, in order; `path_enable`, `path_index`,
     ///   `path`: the queue pair's path, there a cycle later; `address_index`, `address`: one of the port's addresses, in the
     ///   same cycle; `mac`: the port's. `head`, `source`: heads, and their payload. `raw`: frames, the payload of packets whose
-    ///   path is `raw`, which get no head; `departed`: one for each, in order. All of the frame is here by then, so its queue pair
-    ///   needs it no more. `again`, `raw_sent`: high for a cycle, a packet is sent again, a frame is; `tally`, `tally_qpn`: likewise, what
+    ///   path is `raw`, which get no head; `departed`: one for each, and for each request of an unreliable connection that would ask for an
+    ///   answer, in order. All of it is here by then, so its queue pair needs it no more. Requests of such a connection get its
+    ///   op-codes, and ask for nothing. `told`, `again`, `raw_sent`: high for a cycle, a departure is told, a packet is sent again, a frame is sent; `tally`, `tally_qpn`: likewise, what
     ///   is counted of a queue pair, a bit for each of the abi's counters of packets. A packet without a path,
     ///   whose queue pair is gone, is thrown away with its payload, and so is what a raw path has no payload for: an answer
     ///   that nobody waits for. `busy`: something is inside.
@@ -57,6 +58,7 @@ block! {
         pub source: StreamSource<Beat<D>>,
         pub raw: StreamSource<Beat<D>>,
         pub departed: StreamSource<Nudge>,
+        pub told: Signal<Out, Bit>,
         pub raw_sent: Signal<Out, Bit>,
         pub again: Signal<Out, Bit>,
         pub tally: Signal<Out, Bits<SENDING_COUNTERS>>,
@@ -69,6 +71,7 @@ block! {
         repeats: Reg<Bit>,
         counts: Signal<Local, Bits<SENDING_COUNTERS>>,
         has_departed: Reg<Bit>,
+        has_sent: Reg<Bit>,
         route: Route<D>,
         departures: Fifo<Nudge, 3>,
         takes: Signal<Local, Bit>,
@@ -76,11 +79,18 @@ block! {
         has_head: Signal<Local, Bit>,
         /// The packet that is held goes on its way.
         goes: Signal<Local, Bit>,
+        /// It is a frame.
+        sends_frame: Signal<Local, Bit>,
+        /// It is a request that nobody will answer.
+        is_unanswered: Signal<Local, Bit>,
         departs: Signal<Local, Bit>,
         mapped_at: Constant<Bits<8>> = number(MAPPED_AT),
         mapped: Constant<Bits<128>> = number(MAPPED),
         cnp: Constant<Bits<8>> = number(CNP.code),
         becn: Constant<Bits<8>> = number(BECN),
+        /// What op-codes of unreliable connections have, and those of reliable ones have not.
+        unreliable_bit: Constant<Bits<8>> = number(UNRELIABLE_BIT),
+        service_at: Constant<Bits<3>> = number(SERVICE_AT),
         sent_at: Constant<Bits<1>> = number(counter(Statistics::SENT_PKTS)),
         again_at: Constant<Bits<1>> = number(counter(Statistics::RETRANS_PKTS)),
         departure: Constant<Bits<3>> = number(Occasion::Departed as u64),
@@ -91,7 +101,7 @@ impl<const D: usize> Logic for Template<D> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, route, departures);
-        dff_setup!(self, clock, held, looking, leaves, repeats, has_departed);
+        dff_setup!(self, clock, held, looking, leaves, repeats, has_departed, has_sent);
         self.route.reset.next = self.reset.val();
         self.departures.reset.next = self.reset.val();
 
@@ -130,7 +140,13 @@ impl<const D: usize> Logic for Template<D> {
         self.head.payload.next.dst_ip = self.path.val().peer_ip;
         self.head.payload.next.sport = self.path.val().source_port;
         self.head.payload.next.udp_sum = 0.into();
+        // A notification of congestion belongs to no service, and is the same for all.
+        self.is_unanswered.next =
+            self.path.val().unreliable & !(self.held.q.val().op >> self.service_at.val()).any();
         self.head.payload.next.op = self.held.q.val().op;
+        if self.is_unanswered.val() {
+            self.head.payload.next.op = self.held.q.val().op | self.unreliable_bit.val();
+        }
         self.head.payload.next.solicited = self.held.q.val().solicited;
         // No other path is ever armed, and the specification calls that migrated.
         self.head.payload.next.migrated = true;
@@ -141,7 +157,7 @@ impl<const D: usize> Logic for Template<D> {
             self.head.payload.next.congestion = self.becn.val();
         }
         self.head.payload.next.dqpn = self.path.val().peer;
-        self.head.payload.next.ackreq = self.held.q.val().ackreq;
+        self.head.payload.next.ackreq = self.held.q.val().ackreq & !self.path.val().unreliable;
         self.head.payload.next.psn = self.held.q.val().psn;
         self.head.payload.next.va = self.held.q.val().va;
         self.head.payload.next.rkey = self.held.q.val().rkey;
@@ -161,10 +177,11 @@ impl<const D: usize> Logic for Template<D> {
         StreamSource::<Beat<D>>::link(&mut self.source, &mut self.route.source);
         StreamSource::<Beat<D>>::link(&mut self.raw, &mut self.route.raw);
 
+        // Where an answer would be asked for, the departure is it.
+        self.sends_frame.next = self.path.val().raw & self.held.q.val().payload_len.any();
         self.departs.next = self.goes.val()
             & self.path.val().exists
-            & self.path.val().raw
-            & self.held.q.val().payload_len.any();
+            & (self.sends_frame.val() | (self.is_unanswered.val() & self.held.q.val().ackreq));
         self.departures.sink.valid.next = self.departs.val();
         self.departures.sink.payload.next.occasion = self.departure.val();
         self.departures.sink.payload.next.qpn = self.held.q.val().qpn;
@@ -174,7 +191,9 @@ impl<const D: usize> Logic for Template<D> {
         self.departures.sink.payload.next.psn = self.held.q.val().psn;
         StreamSource::<Nudge>::link(&mut self.departed, &mut self.departures.source);
         self.has_departed.d.next = self.departs.val();
-        self.raw_sent.next = self.has_departed.q.val();
+        self.told.next = self.has_departed.q.val();
+        self.has_sent.d.next = self.goes.val() & self.path.val().exists & self.sends_frame.val();
+        self.raw_sent.next = self.has_sent.q.val();
 
         self.repeats.d.next = self.goes.val() & self.path.val().exists & self.held.q.val().again;
         self.again.next = self.repeats.q.val();
@@ -191,6 +210,7 @@ impl<const D: usize> Logic for Template<D> {
             self.leaves.d.next = false;
             self.repeats.d.next = false;
             self.has_departed.d.next = false;
+            self.has_sent.d.next = false;
         }
     }
 }

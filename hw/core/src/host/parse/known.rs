@@ -3,7 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::queue_pair::QueuePairKind;
 
-use super::operations::{FRAME_MAX, FRAME_MIN, FRAMES, KEYS, LOCAL, REQUESTS, one_of};
+use super::operations::{FRAME_MAX, FRAME_MIN, FRAMES, KEYS, LOCAL, REQUESTS, UNANSWERED, one_of};
 use crate::constant::number;
 
 block! {
@@ -21,9 +21,11 @@ block! {
         is_frame: Signal<Local, Bit>,
         is_request: Signal<Local, Bit>,
         reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u64),
+        unreliable: Constant<Bits<3>> = number(QueuePairKind::Unreliable as u64),
         raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u64),
         local: Constant<Bits<256>> = one_of(LOCAL),
         requests: Constant<Bits<256>> = one_of(&[REQUESTS, KEYS].concat()),
+        unanswered: Constant<Bits<256>> = one_of(UNANSWERED),
         frames: Constant<Bits<256>> = one_of(FRAMES),
         shortest: Constant<Bits<32>> = number(FRAME_MIN),
         longest: Constant<Bits<32>> = number(FRAME_MAX),
@@ -33,8 +35,10 @@ block! {
 impl Logic for Known {
     #[hdl_gen]
     fn update(&mut self) {
-        self.is_request.next =
-            (self.kind.val() == self.reliable.val()) & self.requests.val().get_bit(self.opcode.val().index());
+        self.is_request.next = ((self.kind.val() == self.reliable.val())
+            & self.requests.val().get_bit(self.opcode.val().index()))
+            | ((self.kind.val() == self.unreliable.val())
+                & self.unanswered.val().get_bit(self.opcode.val().index()));
         self.is_frame.next =
             (self.kind.val() == self.raw.val()) & self.frames.val().get_bit(self.opcode.val().index());
         self.is_known.next =

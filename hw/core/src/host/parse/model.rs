@@ -122,12 +122,14 @@ fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<D
         return Some(Defect::Units);
     }
     let (is_reliable, is_raw) = (kind == Some(QueuePairKind::Reliable), kind == Some(QueuePairKind::Raw));
+    let is_unreliable = kind == Some(QueuePairKind::Unreliable);
     let room = count * UNIT - BODY_AT;
     let fits = entries(head) * Sge::LEN <= room;
     let (inline_is_legal, is_list) = match WorkOp::from_code(head.opcode) {
         Some(Gather) => (true, fits),
         Some(Nop | Scatter) => (false, fits),
         Some(Send | SendImm | SendInv | Write | WriteImm) if is_reliable => (true, fits),
+        Some(Send | SendImm | Write | WriteImm) if is_unreliable => (true, fits),
         Some(Send) if is_raw => (true, fits),
         Some(Read) if is_reliable => (false, fits),
         Some(CmpSwap | FetchAdd) if is_reliable => (false, entries(head) == 1 && head.length == 8),

@@ -21,6 +21,8 @@ pub const REQUESTS: &[WorkOp] = &[
     WorkOp::Rpc,
     WorkOp::RpcWrite,
 ];
+/// What unreliable queue pairs ask of theirs: what needs no answer.
+pub const UNANSWERED: &[WorkOp] = &[WorkOp::Send, WorkOp::SendImm, WorkOp::Write, WorkOp::WriteImm];
 /// What raw queue pairs put on the wire.
 pub const FRAMES: &[WorkOp] = &[WorkOp::Send];
 /// Bytes of the shortest frame: its header.

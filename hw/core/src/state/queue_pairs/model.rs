@@ -306,6 +306,7 @@ fn path_row(queue_pair: &QueuePair) -> Option<PathRow> {
         flow_label: u64::from(queue_pair.flow_label).into(),
         source_address: u64::from(queue_pair.source_address).into(),
         raw: queue_pair.kind == QueuePairKind::Raw as u8,
+        unreliable: queue_pair.kind == QueuePairKind::Unreliable as u8,
     })
 }
 

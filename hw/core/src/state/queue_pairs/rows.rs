@@ -134,6 +134,7 @@ block! {
         flow_label_at: Constant<Bits<10>> = number(QueuePair::FLOW_LABEL.offset()),
         source_address_at: Constant<Bits<10>> = number(QueuePair::SOURCE_ADDRESS.offset()),
         raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u64),
+        unreliable: Constant<Bits<3>> = number(QueuePairKind::Unreliable as u64),
     }
 }
 
@@ -175,6 +176,8 @@ impl<const QPS: usize> Logic for Paths<QPS> {
             self.body.val().get_bits::<4>(self.source_address_at.val().index());
         self.rows.write_data.next.raw =
             self.body.val().get_bits::<3>(self.kind_at.val().index()) == self.raw.val();
+        self.rows.write_data.next.unreliable =
+            self.body.val().get_bits::<3>(self.kind_at.val().index()) == self.unreliable.val();
     }
 }
 

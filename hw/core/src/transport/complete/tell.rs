@@ -46,6 +46,8 @@ impl Logic for Tell {
         // A frame that has departed comes like an answer, but nobody sent one.
         self.errand.next.is_awaited =
             self.kind.val().is_packet & !self.arrival.val().raw & !self.verdict.val().is_vain;
+        self.errand.next.unreliable = false;
+        self.errand.next.begins = false;
         self.errand.next.colour = self.arrival.val().colour;
         self.errand.next.qpn = self.arrival.val().qpn;
         self.errand.next.pd = self.arrival.val().pd;

@@ -1,7 +1,8 @@
 //! What the judges of an arrival have to know of it.
 
 use rust_hdl::prelude::*;
-use stroma_abi::wire::opcode::RC_ACKNOWLEDGE;
+use stroma_abi::desc::queue_pair::QueuePairKind;
+use stroma_abi::wire::opcode::{RC_ACKNOWLEDGE, UNRELIABLE_BIT};
 
 use crate::constant::number;
 use crate::head::Head;
@@ -14,7 +15,8 @@ const SYNDROME_AT: usize = 24;
 block! {
     /// Puts an arrival together. Combinational.
     ///
-    /// A frame that has departed becomes an acknowledgement: nobody will say more of it.
+    /// What has departed becomes an acknowledgement: nobody will say more of it. A packet of an unreliable connection gets the op-code
+    /// that it would have on a reliable one, so that its judges know it.
     ///
     /// - **Ports** `head`, `nudge`: the packet, or, with `is_nudge`, the nudge; `qpn`, `row`: its queue pair; `colour`: in which the row
     ///   was read. `arrival`: all of it that counts; zero where it says nothing.
@@ -26,9 +28,12 @@ block! {
         pub row: Signal<In, PeerRow>,
         pub colour: Signal<In, Bit>,
         pub arrival: Signal<Out, Arrival>,
+        is_unreliable: Signal<Local, Bit>,
         packet: Constant<Bits<3>> = number(Occasion::Packet as u8),
         departed: Constant<Bits<3>> = number(Occasion::Departed as u8),
         acknowledge: Constant<Bits<8>> = number(RC_ACKNOWLEDGE.code),
+        unreliable: Constant<Bits<3>> = number(QueuePairKind::Unreliable as u8),
+        reliable_op: Constant<Bits<8>> = number(!UNRELIABLE_BIT),
         positive: Constant<Bits<32>> = number(u64::from(POSITIVE.encode()) << SYNDROME_AT),
     }
 }
@@ -52,6 +57,8 @@ impl Logic for Describe {
         self.arrival.next.result_log = self.row.val().result_log;
         self.arrival.next.colour = self.colour.val();
         self.arrival.next.qpn = self.qpn.val();
+        self.is_unreliable.next = self.row.val().kind == self.unreliable.val();
+        self.arrival.next.unreliable = self.is_unreliable.val();
         if self.is_nudge.val() {
             self.arrival.next.occasion = self.nudge.val().occasion;
             self.arrival.next.slot = self.nudge.val().slot;
@@ -84,6 +91,9 @@ impl Logic for Describe {
             self.arrival.next.vendor = 0.into();
             self.arrival.next.raw = self.head.val().raw;
             self.arrival.next.op = self.head.val().op;
+            if self.is_unreliable.val() {
+                self.arrival.next.op = self.head.val().op & self.reliable_op.val();
+            }
             self.arrival.next.ackreq = self.head.val().ackreq;
             self.arrival.next.solicited = self.head.val().solicited;
             self.arrival.next.imm = self.head.val().imm;

@@ -31,6 +31,11 @@ fn states(states: &[QueuePairState]) -> Constant<Bits<8>> {
     number(states.iter().fold(0_u64, |mask, state| mask | 1 << *state as u8))
 }
 
+/// Is it a request of an unreliable connection?
+fn is_unanswered(row: &Opcode) -> bool {
+    row.transport == Transport::Uc && row.role == Role::Request
+}
+
 /// Is it one of a reliable connection?
 fn is_spoken(row: &Opcode) -> bool {
     matches!(row.transport, Transport::Rc | Transport::Rpc)
@@ -53,6 +58,8 @@ block! {
         pub judgement: Signal<Out, Judgement>,
         is_known: Signal<Local, Bit>,
         is_reliable: Signal<Local, Bit>,
+        is_unreliable: Signal<Local, Bit>,
+        is_spoken: Signal<Local, Bit>,
         is_here: Signal<Local, Bit>,
         is_raw: Signal<Local, Bit>,
         is_mine: Signal<Local, Bit>,
@@ -75,12 +82,14 @@ block! {
         departed: Constant<Bits<3>> = number(Occasion::Departed as u8),
         parted: Constant<Bits<3>> = number(Occasion::Parted as u8),
         reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u8),
+        unreliable: Constant<Bits<3>> = number(QueuePairKind::Unreliable as u8),
         group_at: Constant<Bits<6>> = number(Mac::GROUP_BIT),
         raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u8),
         /// The top bit of a `P_Key`: a full member.
         full_member_at: Constant<Bits<4>> = number(15),
         requests: Constant<Bits<256>> = Constant::new(opcodes(|row| is_spoken(row) && row.role == Role::Request)),
         responses: Constant<Bits<256>> = Constant::new(opcodes(|row| is_spoken(row) && row.role == Role::Response)),
+        unanswered: Constant<Bits<256>> = Constant::new(opcodes(is_unanswered)),
         notifications: Constant<Bits<256>> = Constant::new(opcodes(|row| row.transport == Transport::Cnp)),
         request_states: Constant<Bits<8>> = states(&[
             QueuePairState::ReadyToReceive,
@@ -112,11 +121,12 @@ impl Logic for Judge {
     fn update(&mut self) {
         self.is_known.next = !self.pause.val() & self.row.val().exists;
         self.is_reliable.next = self.is_known.val() & (self.row.val().kind == self.reliable.val());
+        self.is_unreliable.next = self.is_known.val() & (self.row.val().kind == self.unreliable.val());
         self.is_raw.next = self.is_known.val() & (self.row.val().kind == self.raw.val());
         // A switch that does not know a station yet sends its frames everywhere.
         self.is_here.next = (self.head.val().dmac == self.mac.val())
             | self.head.val().dmac.get_bit(self.group_at.val().index());
-        self.is_mine.next = self.is_reliable.val()
+        self.is_mine.next = (self.is_reliable.val() | self.is_unreliable.val())
             & !self.is_nudge.val()
             & !self.head.val().raw
             & self.is_here.val()
@@ -130,16 +140,16 @@ impl Logic for Judge {
 
         self.takes_requests.next = self.request_states.val().get_bit(self.row.val().state.index());
         self.takes_responses.next = self.response_states.val().get_bit(self.row.val().state.index());
-        // Only what a raw queue pair has sent departs.
+        // Only what nobody answers departs.
         self.is_departure.next = self.nudge.val().occasion == self.departed.val();
         self.takes_nudges.next = self.is_known.val()
-            & (self.is_raw.val() | !self.is_departure.val())
+            & (self.is_raw.val() | self.is_unreliable.val() | !self.is_departure.val())
             & self.nudge_states.val().get_bit(self.row.val().state.index());
 
         self.is_recall.next = self.nudge.val().occasion == self.recall.val();
         self.recalls.next = self.is_nudge.val()
             & self.is_recall.val()
-            & (self.is_reliable.val() | self.is_raw.val())
+            & (self.is_reliable.val() | self.is_unreliable.val() | self.is_raw.val())
             & (self.row.val().state == self.recall_state.val());
         self.frame.next =
             self.is_raw.val() & !self.is_nudge.val() & self.head.val().raw & self.takes_requests.val();
@@ -150,11 +160,13 @@ impl Logic for Judge {
             & self.is_reliable.val()
             & self.parted_states.val().get_bit(self.row.val().state.index());
 
-        self.request.next = self.is_mine.val()
-            & self.is_partition.val()
-            & self.takes_requests.val()
-            & self.requests.val().get_bit(self.head.val().op.index());
+        self.is_spoken.next = (self.is_reliable.val()
+            & self.requests.val().get_bit(self.head.val().op.index()))
+            | (self.is_unreliable.val() & self.unanswered.val().get_bit(self.head.val().op.index()));
+        self.request.next =
+            self.is_mine.val() & self.is_partition.val() & self.takes_requests.val() & self.is_spoken.val();
         self.response.next = self.is_mine.val()
+            & self.is_reliable.val()
             & self.is_partition.val()
             & self.takes_responses.val()
             & self.responses.val().get_bit(self.head.val().op.index());

@@ -4,7 +4,7 @@ use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
 use stroma_abi::value::Value;
-use stroma_abi::wire::opcode::RC_ACKNOWLEDGE;
+use stroma_abi::wire::opcode::{RC_ACKNOWLEDGE, UNRELIABLE_BIT};
 use stroma_abi::wire::{Mac, Opcode, Role, Transport};
 
 use crate::head::Head;
@@ -43,6 +43,10 @@ fn small<const N: usize>(bits: Bits<N>) -> u64 {
     u64::try_from(BigUint::from(bits)).expect("no such field is wider than 64 bits")
 }
 
+fn is_unreliable(row: &PeerRow) -> bool {
+    small(row.kind) == QueuePairKind::Unreliable as u64
+}
+
 fn state(row: &PeerRow) -> Option<QueuePairState> {
     u8::try_from(small(row.state)).ok().and_then(QueuePairState::from_code)
 }
@@ -64,6 +68,7 @@ fn of_row(row: &PeerRow, colour: bool) -> Arrival {
         has_srq: row.has_srq,
         srq: row.srq,
         result_log: row.result_log,
+        unreliable: is_unreliable(row),
         colour,
         ..Arrival::default()
     }
@@ -80,13 +85,13 @@ pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome
     let is_parted = small(nudge.occasion) == Occasion::Parted as u64;
     let is_request = is_recall || is_parted;
     let passes = match state(row) {
-        Some(Error) => !is_request || is_reliable || (is_recall && is_raw),
+        Some(Error) => !is_request || is_reliable || (is_recall && (is_raw || is_unreliable(row))),
         Some(ReadyToSend | Drained) => !is_request || (is_parted && is_reliable),
         Some(SendError) => !is_request,
         Some(ReadyToReceive) => is_parted && is_reliable,
         _ => false,
     };
-    if pause || !row.exists || !passes || (is_departure && !is_raw) {
+    if pause || !row.exists || !passes || (is_departure && !is_raw && !is_unreliable(row)) {
         return Outcome::default();
     }
     let mut arrival = Arrival {
@@ -128,11 +133,12 @@ pub fn frame(head: &Head, qpn: u64, row: &PeerRow, pause: bool, colour: bool) ->
 
 /// What is known of a packet.
 fn described(head: &Head, row: &PeerRow, colour: bool) -> Arrival {
+    let beyond = if is_unreliable(row) { UNRELIABLE_BIT.into() } else { 0 };
     Arrival {
         occasion: (Occasion::Packet as u64).into(),
         qpn: head.dqpn,
         raw: head.raw,
-        op: head.op,
+        op: (small(head.op) & !beyond).into(),
         ackreq: head.ackreq,
         solicited: head.solicited,
         imm: head.imm,
@@ -159,7 +165,7 @@ pub fn packet(head: &Head, row: &PeerRow, port: Port, pause: bool, colour: bool)
     let is_reliable = small(row.kind) == QueuePairKind::Reliable as u64;
     let is_here = head.dmac == port.mac || Mac::from_bits(small(head.dmac).into()).is_group();
     let is_peer = head.src_ip == row.peer_ip && head.dst_ip == port.address;
-    let is_mine = row.exists && is_reliable && is_here && is_peer;
+    let is_mine = row.exists && (is_reliable || is_unreliable(row)) && is_here && is_peer;
     let Some(op) = u8::try_from(small(head.op)).ok().and_then(Opcode::lookup) else { return nobody };
     if pause || !is_mine {
         return nobody;
@@ -170,7 +176,11 @@ pub fn packet(head: &Head, row: &PeerRow, port: Port, pause: bool, colour: bool)
     let (theirs, ours) = (small(head.pkey), small(row.p_key));
     let full = 1 << 15;
     let is_request = op.role == Role::Request;
-    let is_spoken = matches!(op.transport, Transport::Rc | Transport::Rpc);
+    let is_spoken = match op.transport {
+        Transport::Rc | Transport::Rpc => is_reliable,
+        Transport::Uc => is_request && is_unreliable(row),
+        Transport::Ud | Transport::Cnp => false,
+    };
     if !is_spoken || theirs | full != ours | full || (theirs | ours) & full == 0 {
         return nobody;
     }

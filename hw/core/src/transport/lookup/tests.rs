@@ -45,7 +45,7 @@ fn rows(rng: &mut SplitMix64) -> Vec<PeerRow> {
             QueuePairState::Error,
         ];
         let mut state = states.get(at).map_or(rng.below(7), |state| *state as u64);
-        if kind == QueuePairKind::Raw {
+        if kind != QueuePairKind::Reliable {
             state = states[small(rng, states.len())] as u64;
         }
         row.state = state.into();
@@ -85,6 +85,7 @@ fn head(rig: &Rig, rng: &mut SplitMix64) -> Head {
         4 => head.op = noise(rng),
         5 => head.dmac = flip(head.dmac, rng.below(48)),
         6..8 => head.op = u64::from(opcode::CNP.code).into(),
+        8..11 if at == 6 => head.op = (0x20 + rng.below(0x0c)).into(),
         8..11 => head.op = rng.below(0x15).into(),
         11..14 => head.raw = true,
         _ => {}

@@ -20,7 +20,7 @@ block! {
     /// - **Ports** `errand`, `mark`: as [`Ask`](super::ask::Ask) gives them; `found`: for each errand that asks; `look`, `failure`, `marks`,
     ///   `failure_next`: as [`Failures`](crate::state::failures::Failures); `open`: an errand may be judged; `piece`: what becomes of its payload; `judged`,
     ///   `untold`: as [`Verdict`] says it has to end, an allowed atomic with the DMA address of its word as `va`;
-    ///   `refused`, `accepted`, `overtaken`: as [`Place`](super::Place) has them.
+    ///   `refused`, `accepted`, `overtaken`, `lost`: as [`Place`](super::Place) has them.
     /// - **Latency** 0 cycles, to these pulses 1. **Rate** 1 errand per cycle; behind one that `marks` 2 cycles more, for `open` is low.
     /// - **Backpressure** `piece` and `judged` go into FIFOs and move together, so `valid` of either follows `ready` of the
     ///   other; `ready` of the sinks follows both.
@@ -42,10 +42,12 @@ block! {
         pub refused: Signal<Out, Bit>,
         pub accepted: Signal<Out, Bit>,
         pub overtaken: Signal<Out, Bit>,
+        pub lost: Signal<Out, Bit>,
         verdict: Verdict,
         is_refused: Reg<Bit>,
         is_accepted: Reg<Bit>,
         is_overtaken: Reg<Bit>,
+        is_lost: Reg<Bit>,
         /// An errand of the arrival under way was judged; when it came its queue pair had failed.
         is_begun: Reg<Bit>,
         had_failed: Reg<Bit>,
@@ -67,11 +69,12 @@ block! {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, is_refused, is_accepted, is_overtaken, is_begun, had_failed);
+        dff_setup!(self, clock, is_refused, is_accepted, is_overtaken, is_lost, is_begun, had_failed);
         self.look.next = self.mark.val().qpn;
         self.refused.next = self.is_refused.q.val();
         self.accepted.next = self.is_accepted.q.val();
         self.overtaken.next = self.is_overtaken.q.val();
+        self.lost.next = self.is_lost.q.val();
         self.goes.next = self.errand.valid.val()
             & (self.found.valid.val() | !self.mark.val().asks)
             & self.open.val()
@@ -113,7 +116,8 @@ impl Logic for Judge {
         }
         self.counts.next =
             self.goes.val() & self.errand.payload.val().ends & self.errand.payload.val().is_awaited;
-        self.is_accepted.d.next = self.counts.val() & !self.came_late.val();
+        self.is_accepted.d.next = self.counts.val() & !self.came_late.val() & !self.verdict.drops.val();
+        self.is_lost.d.next = self.counts.val() & !self.came_late.val() & self.verdict.drops.val();
         self.is_overtaken.d.next = self.counts.val() & self.came_late.val();
 
         self.len.next = self.errand.payload.val().payload_len;
@@ -124,7 +128,7 @@ impl Logic for Judge {
             & self.len.val().any()
             & self.mark.val().asks
             & !self.refusal.val().any()
-            & !self.failure.val().failed;
+            & !self.verdict.throws.val();
         self.piece.payload.next.writes = self.writes.val();
         // What a kernel is not to have any more, and what came again, is thrown away.
         self.calls.next = ((self.errand.payload.val().call == self.begins.val())
@@ -154,6 +158,7 @@ impl Logic for Judge {
             self.is_begun.d.next = false;
             self.is_accepted.d.next = false;
             self.is_overtaken.d.next = false;
+            self.is_lost.d.next = false;
             self.is_refused.d.next = false;
         }
     }

@@ -73,6 +73,7 @@ impl Logic for Merge {
         if self.drops.val() {
             self.chosen.next.ends = true;
             self.chosen.next.is_awaited = false;
+            self.chosen.next.unreliable = false;
             self.chosen.next.colour = self.orders.source.payload.val().colour;
             self.chosen.next.payload_len = self.orders.source.payload.val().payload_len;
             self.chosen.next.places = false;

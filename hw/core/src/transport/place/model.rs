@@ -2,7 +2,7 @@
 
 pub(super) mod memory;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stroma_abi::desc::{Event, Status};
 use stroma_abi::wire::{NakCode, Syndrome};
@@ -69,6 +69,7 @@ pub(super) struct Outcome {
     pub(super) refused: usize,
     pub(super) accepted: usize,
     pub(super) overtaken: usize,
+    pub(super) lost: usize,
 }
 
 impl Outcome {
@@ -98,6 +99,8 @@ pub(super) struct Kept {
 /// Which queue pairs have failed, with what has still to be told.
 #[derive(Debug, Default)]
 pub(super) struct Twin {
+    /// Unreliable ones of which the message under way has.
+    pub(super) spoiled: BTreeSet<u64>,
     pub(super) failed: BTreeMap<u64, Option<Kept>>,
 }
 
@@ -121,8 +124,9 @@ impl Twin {
             let mut news = None;
             let had_failed =
                 errands.first().is_some_and(|(first, _)| self.failed.contains_key(&u64::from(first.qpn)));
+            let mut is_lost = false;
             for (errand, bytes) in errands {
-                self.errand(errand, bytes, is_request, &mut out);
+                is_lost |= self.errand(errand, bytes, is_request, &mut out);
                 if errand.last_receive {
                     let kind = (Event::LastReceive as u64).into();
                     let event = EventRecord { kind, object: errand.qpn, ..EventRecord::default() };
@@ -137,7 +141,8 @@ impl Twin {
                 if errand.ends {
                     out.kicks.extend(news.map(|qpn| (qpn, out.tally())));
                     out.leaves.push((errand.colour, out.tally()));
-                    out.accepted += usize::from(errand.is_awaited && !had_failed);
+                    out.accepted += usize::from(errand.is_awaited && !had_failed && !is_lost);
+                    out.lost += usize::from(errand.is_awaited && is_lost);
                     out.overtaken += usize::from(errand.is_awaited && had_failed);
                 }
             }
@@ -145,7 +150,8 @@ impl Twin {
         out
     }
 
-    fn errand(&mut self, errand: &Errand, bytes: &[u8], is_request: bool, out: &mut Outcome) {
+    /// Is it lost with its message?
+    fn errand(&mut self, errand: &Errand, bytes: &[u8], is_request: bool, out: &mut Outcome) -> bool {
         let qpn = u64::from(errand.qpn);
         let asked = questions(errand);
         out.questions.extend(asked.iter().flatten());
@@ -156,6 +162,19 @@ impl Twin {
         } else {
             causes.fold(0, |first, next| if first == 0 { next } else { first })
         };
+        if errand.begins {
+            self.spoiled.remove(&qpn);
+        }
+        let is_theirs = is_request && errand.list.index() == List::None as usize;
+        let has_failed = self.failed.contains_key(&qpn);
+        let spoils = errand.unreliable && is_theirs && refusal != 0;
+        if errand.unreliable && !has_failed && (self.spoiled.contains(&qpn) || spoils) {
+            self.spoiled.insert(qpn);
+            if errand.completes {
+                tell(errand, code(Status::RemoteAccess), errand.vendor.into(), 0, out);
+            }
+            return true;
+        }
         if let Some(kept) = self.failed.get(&qpn).copied() {
             if errand.completes || errand.retires {
                 let told = kept.filter(|kept| kept.of_request == is_request);
@@ -172,12 +191,13 @@ impl Twin {
         } else {
             self.carry_out(errand, bytes, is_request, &answers, out);
         }
+        false
     }
 
     fn refuse(&mut self, errand: &Errand, is_request: bool, cause: u64, out: &mut Outcome) {
         let is_page_list = cause == Cause::PageList as u64;
         let has_list = errand.list.index() != List::None as usize;
-        if is_request {
+        if is_request && !errand.unreliable {
             out.refused += 1;
             let nak =
                 if is_page_list || has_list { NakCode::RemoteOperational } else { NakCode::RemoteAccess };
@@ -239,7 +259,7 @@ impl Twin {
             rest = later;
         }
         feed(errand, bytes, out);
-        if errand.answer.index() != Answer::None as usize {
+        if errand.answer.index() != Answer::None as usize && !errand.unreliable {
             answer(errand, out);
         }
         call(errand, false, out);
@@ -253,7 +273,7 @@ impl Twin {
             self.failed.insert(errand.qpn.into(), None);
         }
         if errand.fails && (has_list || errand.completes) {
-            out.refused += usize::from(is_request);
+            out.refused += usize::from(is_request && !errand.unreliable);
         }
         if errand.fails && has_list {
             self.keep_or_tell(errand, is_request, status, vendor, out);

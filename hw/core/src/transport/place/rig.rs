@@ -58,6 +58,7 @@ pub(super) struct Rig<const D: usize> {
     refused: usize,
     accepted: usize,
     overtaken: usize,
+    lost: usize,
     /// Commands since reset, which tickets count.
     tickets: u16,
     beats: Vec<Beat<D>>,
@@ -133,6 +134,7 @@ impl<const D: usize> Rig<D> {
             refused: 0,
             accepted: 0,
             overtaken: 0,
+            lost: 0,
             tickets: 0,
             beats: Vec::new(),
             fed: Vec::new(),
@@ -175,7 +177,7 @@ impl<const D: usize> Rig<D> {
     fn forget(&mut self) {
         self.seen = Tally::default();
         (self.asked, self.commands, self.kicks, self.left, self.refused) = (0, 0, 0, 0, 0);
-        (self.entered, self.accepted, self.overtaken) = (0, 0, 0);
+        (self.entered, self.accepted, self.overtaken, self.lost) = (0, 0, 0, 0);
         self.xlat_cycles.clear();
         self.command_cycles.clear();
         self.data_cycles.clear();
@@ -265,6 +267,7 @@ impl<const D: usize> Rig<D> {
         );
         if resets {
             self.twin.failed.remove(&qpn);
+            self.twin.spoiled.remove(&qpn);
         }
     }
 
@@ -309,5 +312,6 @@ impl<const D: usize> Rig<D> {
         assert_eq!(self.refused, expected.refused, "refusals");
         assert_eq!(self.accepted, expected.accepted, "accepted");
         assert_eq!(self.overtaken, expected.overtaken, "overtaken");
+        assert_eq!(self.lost, expected.lost, "lost");
     }
 }

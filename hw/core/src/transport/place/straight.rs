@@ -45,6 +45,7 @@ block! {
         pub refused: Signal<Out, Bit>,
         pub accepted: Signal<Out, Bit>,
         pub overtaken: Signal<Out, Bit>,
+        pub lost: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         place: Place<D, QPS>,
@@ -88,6 +89,7 @@ impl<const D: usize, const QPS: usize> Logic for Straight<D, QPS> {
         self.refused.next = self.place.refused.val();
         self.accepted.next = self.place.accepted.val();
         self.overtaken.next = self.place.overtaken.val();
+        self.lost.next = self.place.lost.val();
         self.ready.next = self.place.ready.val();
         self.busy.next = self.place.busy.val();
     }

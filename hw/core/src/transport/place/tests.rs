@@ -6,6 +6,7 @@ mod corners;
 mod errands;
 mod receives;
 mod timing;
+mod unreliable;
 
 use stroma_abi::desc::Status;
 use stroma_verilate::{Pause, SplitMix64};
@@ -46,8 +47,8 @@ fn the_random_errands_meet_every_end() {
     let (mut crossings, mut refused, mut untold, mut told) = (0, 0, 0, 0);
     let (mut operations, mut events, mut words) = (0, 0, 0);
     let (mut feeds, mut given_up, mut called) = (0, 0, 0);
-    let (mut accepted, mut overtaken) = (0, 0);
-    for seed in 0..48 {
+    let (mut accepted, mut overtaken, mut lost) = (0, 0, 0);
+    for seed in 0..72 {
         let found = rig.run(&visits(seed, 66, [0, 5, 20, 60][usize::try_from(seed % 4).expect("small")], 7));
         for (done, _) in found.dones {
             *met.entry((done.status.into(), done.vendor.into())).or_default() += 1;
@@ -66,11 +67,13 @@ fn the_random_errands_meet_every_end() {
         refused += found.refused;
         accepted += found.accepted;
         overtaken += found.overtaken;
+        lost += found.lost;
         untold += found.errors.iter().filter(|(error, _)| error.untold).count();
         told += found.errors.iter().filter(|(error, _)| !error.untold).count();
         rig.failed.clear();
+        rig.spoiled.clear();
     }
-    assert!(accepted > 100 && overtaken > 100, "{accepted} {overtaken}");
+    assert!(accepted > 100 && overtaken > 100 && lost > 10, "{accepted} {overtaken} {lost}");
     assert!(operations > 100 && events > 20 && words > 100, "{operations} {events} {words}");
     assert!(feeds > 40 && given_up > 20 && called > 100, "{feeds} {given_up} {called}");
     let too_long = met.iter().filter(|((status, _), _)| *status == u64::from(Status::LocalLength as u8));

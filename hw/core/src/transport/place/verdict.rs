@@ -16,10 +16,13 @@ block! {
     /// told by a completion of the message it hit: at once if the errand ends that message, else it is kept until one
     /// does. Requests and answers have completions of their own, so it is kept for one of the two.
     ///
+    /// On an unreliable connection the peer is told nothing. A range that it named and may not have ends the message, and nothing else: what comes of
+    /// that afterwards is thrown away, and a receive that its end completes is completed with `RemoteAccess`.
+    ///
     /// - **Ports** `errand`, `is_request`; `refusal`: 0, or the [`Cause`] for which its range was refused; `failure`: of its queue pair.
     ///   `judged`: the errand as it has to end: `answer` is the task, `fails` the error, `completes` the completion,
     ///   `atomic` the operation; `untold`: of the error; `marks`, `failure_next`: the queue pair's failure changes; `denies`: the
-    ///   peer is told a refusal.
+    ///   peer is told a refusal; `throws`: nothing of its payload goes anywhere; `drops`: likewise, because of its message alone.
     /// - **Rules** as [`Place`](super::Place) has them.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Verdict {
@@ -32,6 +35,10 @@ block! {
         pub marks: Signal<Out, Bit>,
         pub failure_next: Signal<Out, Failure>,
         pub denies: Signal<Out, Bit>,
+        pub throws: Signal<Out, Bit>,
+        pub drops: Signal<Out, Bit>,
+        is_answered: Signal<Local, Bit>,
+        is_spoiled: Signal<Local, Bit>,
         tells: Signal<Local, Bit>,
         is_kept: Signal<Local, Bit>,
         has_list: Signal<Local, Bit>,
@@ -67,9 +74,15 @@ impl Logic for Verdict {
         self.judged.next = self.errand.val();
         self.untold.next = !self.errand.val().completes;
         // A request that fails with a completion of its own is the end of a key that could not be ended.
-        self.denies.next = self.is_request.val() & self.errand.val().fails & self.errand.val().completes;
+        self.is_answered.next = self.is_request.val() & !self.errand.val().unreliable;
+        self.is_spoiled.next =
+            self.errand.val().unreliable & self.failure.val().spoiled & !self.errand.val().begins;
+        self.throws.next = self.failure.val().failed | self.is_spoiled.val();
+        self.drops.next = false;
+        self.denies.next = self.is_answered.val() & self.errand.val().fails & self.errand.val().completes;
         self.marks.next = self.errand.val().fails;
         self.failure_next.next.failed = true;
+        self.failure_next.next.spoiled = false;
         self.failure_next.next.status = 0.into();
         self.failure_next.next.vendor = 0.into();
         self.failure_next.next.of_request = self.is_request.val();
@@ -89,6 +102,15 @@ impl Logic for Verdict {
                 self.judged.next.status = self.failure.val().status;
                 self.judged.next.vendor = self.failure.val().vendor;
             }
+        } else if self.errand.val().unreliable
+            & (self.is_spoiled.val() | (self.refusal.val().any() & !self.has_list.val()))
+        {
+            self.judged.next.status = self.remote_access.val();
+            self.judged.next.length = 0.into();
+            self.drops.next = true;
+            self.marks.next = true;
+            self.failure_next.next.failed = false;
+            self.failure_next.next.spoiled = true;
         } else if self.refusal.val().any() {
             self.judged.next.answer = 0.into();
             self.judged.next.atomic = 0.into();
@@ -99,8 +121,8 @@ impl Logic for Verdict {
             self.judged.next.length = 0.into();
             self.untold.next = false;
             self.marks.next = true;
-            self.denies.next = self.is_request.val();
-            if self.is_request.val() {
+            self.denies.next = self.is_answered.val();
+            if self.is_answered.val() {
                 self.judged.next.answer = self.acknowledge.val();
                 self.judged.next.syndrome = self.failed_nak.val();
                 if self.errand.val().counts {
@@ -120,14 +142,21 @@ impl Logic for Verdict {
                 self.failure_next.next.vendor = bit_cast::<8, 3>(self.refusal.val());
             }
         } else if self.errand.val().fails & self.has_list.val() {
-            self.denies.next = self.is_request.val();
+            self.denies.next = self.is_answered.val();
             self.judged.next.completes = self.tells.val();
             self.judged.next.length = 0.into();
             self.untold.next = false;
+            if !self.is_answered.val() {
+                self.judged.next.answer = 0.into();
+            }
             if !self.tells.val() {
                 self.failure_next.next.status = self.errand.val().status;
                 self.failure_next.next.vendor = self.errand.val().vendor;
             }
+        } else if self.errand.val().unreliable & self.failure.val().spoiled {
+            // Another message has begun.
+            self.marks.next = true;
+            self.failure_next.next.failed = false;
         }
     }
 }

@@ -61,7 +61,10 @@ impl Logic for Account {
         self.sum.next =
             self.sum.val().replace_bit(self.duplicates_at.val().index(), self.verdict.val().is_duplicate);
         self.sum.next = self.sum.val().replace_bit(self.gaps_at.val().index(), self.is_ahead.val());
-        self.sum.next = self.sum.val().replace_bit(self.rests_at.val().index(), self.verdict.val().rests);
+        self.sum.next = self
+            .sum
+            .val()
+            .replace_bit(self.rests_at.val().index(), self.verdict.val().rests | self.verdict.val().starves);
         self.counts.next = self.sum.val();
     }
 }

@@ -26,6 +26,7 @@ block! {
         pub changed: Signal<Out, Standing>,
         goes_on: Signal<Local, Bit>,
         begins_call: Signal<Local, Bit>,
+        breaks_off: Signal<Local, Bit>,
         resources: Signal<Local, Bits<5>>,
         step: Signal<Local, Bits<24>>,
         next_psn: Signal<Local, Bits<24>>,
@@ -46,6 +47,12 @@ impl Logic for Advance {
             self.step.next = bit_cast::<24, 9>(self.callee.val().reserved);
         }
         self.next_psn.next = self.measured.val().expected + self.step.val();
+        if self.kind.val().is_unreliable {
+            self.next_psn.next = self.arrival.val().psn + 1;
+        }
+        // The message under way lacks something, and will not have it any more.
+        self.breaks_off.next = self.verdict.val().drops
+            | (self.kind.val().is_unreliable & self.verdict.val().carries_out & self.kind.val().begins);
         self.changed.next.started = true;
         self.changed.next.expected = self.measured.val().expected;
         if self.verdict.val().carries_out {
@@ -65,7 +72,7 @@ impl Logic for Advance {
         if self.kind.val().begins {
             self.va.next = self.arrival.val().va;
         }
-        self.changed.next.in_write = self.standing.val().in_write;
+        self.changed.next.in_write = self.standing.val().in_write & !self.breaks_off.val();
         self.changed.next.va = self.standing.val().va;
         self.changed.next.key = self.standing.val().key;
         self.changed.next.left = self.standing.val().left;
@@ -99,7 +106,11 @@ impl Logic for Advance {
             }
         }
 
-        self.changed.next.in_send = self.standing.val().in_send;
+        self.changed.next.in_send = self.standing.val().in_send & !self.breaks_off.val();
+        self.changed.next.holds = (self.standing.val().holds
+            | (self.standing.val().in_send & self.breaks_off.val()))
+            & !(self.verdict.val().carries_out & self.kind.val().takes)
+            & !self.verdict.val().gives_up;
         self.changed.next.receive = self.standing.val().receive;
         if self.verdict.val().sends {
             self.changed.next.in_send = !self.kind.val().ends;

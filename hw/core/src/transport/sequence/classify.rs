@@ -71,6 +71,8 @@ record! {
         pub completes: Bit,
         /// Receives of its queue pair come from an SRQ.
         pub is_shared: Bit,
+        /// A packet of an unreliable connection: nobody is told what becomes of it.
+        pub is_unreliable: Bit,
     }
 }
 
@@ -135,6 +137,7 @@ impl Logic for Classify {
         self.adds.next = self.op.val() == self.add.val();
 
         self.kind.next.is_shared = self.arrival.val().has_srq;
+        self.kind.next.is_unreliable = self.is_packet.val() & self.arrival.val().unreliable;
         self.kind.next.is_recall = self.arrival.val().occasion == self.recall.val();
         self.kind.next.is_parted = self.arrival.val().occasion == self.parted.val();
         self.kind.next.is_denied = self.arrival.val().status.any();

@@ -71,6 +71,8 @@ impl Logic for Commission {
                 | self.verdict.val().applies
                 | self.verdict.val().calls
                 | self.verdict.val().refuses);
+        self.errand.next.unreliable = self.kind.val().is_unreliable;
+        self.errand.next.begins = self.kind.val().is_unreliable & self.kind.val().begins;
         self.errand.next.colour = self.arrival.val().colour;
         self.errand.next.qpn = self.arrival.val().qpn;
         self.errand.next.pd = self.arrival.val().pd;

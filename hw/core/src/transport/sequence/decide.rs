@@ -10,7 +10,7 @@ use super::standing::Standing;
 use crate::record;
 
 record! {
-    /// What becomes of an arrival: one of the first seventeen, or nothing; and what that does to receives and keys.
+    /// What becomes of an arrival: one of the first eighteen, or nothing; and what that does to receives and keys.
     pub struct Verdict {
         /// It is the next request, and carried out: one of the next five.
         pub carries_out: Bit,
@@ -32,6 +32,10 @@ record! {
         pub rests: Bit,
         /// There is none for a frame, or none any more: it is thrown away, and nobody is told.
         pub loses: Bit,
+        /// It is one of an unreliable connection, and not carried out: it is thrown away with all of its message, and nobody is told.
+        pub drops: Bit,
+        /// With `drops`: there was no receive.
+        pub starves: Bit,
         /// A SEND or WRITE that came again, or a packet of an RPC but its last, is acknowledged again.
         pub acknowledges: Bit,
         /// A READ that came again is carried out again.
@@ -102,8 +106,10 @@ impl Logic for Decide {
     #[hdl_gen]
     fn update(&mut self) {
         self.is_before.next = self.fit.val().is_live & self.measured.val().is_before;
-        self.is_ahead.next =
-            self.fit.val().is_live & !self.measured.val().is_next & !self.measured.val().is_before;
+        self.is_ahead.next = self.fit.val().is_live
+            & !self.measured.val().is_next
+            & !self.measured.val().is_before
+            & !self.kind.val().is_unreliable;
 
         // The next. While atomics are under way only atomics follow them: they alone wait for each other further on. What is to
         // be refused waits, too, or the refusal would go ahead of their answers, and that of RPCs. A key is not ended while
@@ -119,19 +125,23 @@ impl Logic for Decide {
             | (!self.is_wrong.val()
                 & self.kind.val().ends_key
                 & (self.measured.val().is_answering | !self.measured.val().may_part));
+        // What a message that was broken off had taken is for the next.
         self.lacks.next =
-            (self.kind.val().takes & !self.measured.val().has_receive) | self.callee.val().lacks_room;
+            (self.kind.val().takes & !self.measured.val().has_receive & !self.measured.val().has_spare)
+                | self.callee.val().lacks_room;
         self.may_go.next =
             self.measured.val().is_next & !self.is_wrong.val() & !self.must_wait.val() & !self.lacks.val();
         self.is_refusable.next = self.measured.val().is_next
             & self.is_wrong.val()
             & !self.must_wait.val()
-            & !self.kind.val().is_raw;
+            & !self.kind.val().is_raw
+            & !self.kind.val().is_unreliable;
         self.is_late.next = self.measured.val().is_next
             & !self.is_wrong.val()
             & !self.must_wait.val()
             & self.lacks.val()
-            & !self.kind.val().is_raw;
+            & !self.kind.val().is_raw
+            & !self.kind.val().is_unreliable;
         self.bounces.next = self.fit.val().is_live & self.measured.val().is_next & self.must_wait.val();
         self.carries_out.next = self.fit.val().is_live & self.may_go.val();
         self.verdict.next.carries_out = self.carries_out.val();
@@ -150,6 +160,12 @@ impl Logic for Decide {
             & !self.kind.val().is_parted
             & !self.kind.val().is_raw;
         self.verdict.next.rests = self.fit.val().is_live & self.is_late.val();
+        self.verdict.next.drops = self.fit.val().is_live & self.kind.val().is_unreliable & !self.may_go.val();
+        self.verdict.next.starves = self.fit.val().is_live
+            & self.kind.val().is_unreliable
+            & self.measured.val().is_next
+            & !self.is_wrong.val()
+            & self.lacks.val();
         self.verdict.next.loses = self.kind.val().is_raw & !self.carries_out.val();
         // One NAK for a gap: more would make the peer begin again more often than once. One for each time that the next
         // request bounces, though: nothing else would make the peer send it once more.
@@ -183,14 +199,16 @@ impl Logic for Decide {
 
         // Receives. What a SEND has taken goes first; of an SRQ the others are not this queue pair's to give up, so
         // nothing is left after the first recall.
-        self.is_begun.next = self.standing.val().in_send | self.standing.val().parting;
+        self.is_begun.next =
+            self.standing.val().in_send | self.standing.val().holds | self.standing.val().parting;
         self.recalls_next.next = self.kind.val().is_recall
             & !self.is_begun.val()
             & !self.kind.val().is_shared
             & self.measured.val().has_receive;
         self.gives_up.next = self.recalls_next.val() | (self.kind.val().is_recall & self.is_begun.val());
         self.verdict.next.gives_up = self.gives_up.val();
-        self.verdict.next.takes = self.recalls_next.val() | (self.carries_out.val() & self.kind.val().takes);
+        self.verdict.next.takes = self.recalls_next.val()
+            | (self.carries_out.val() & self.kind.val().takes & !self.measured.val().has_spare);
         self.verdict.next.completes = self.gives_up.val()
             | self.concludes.val()
             | self.denies.val()

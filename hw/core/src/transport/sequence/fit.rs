@@ -60,6 +60,7 @@ block! {
         received: Signal<Local, Bits<32>>,
         is_heard: Signal<Local, Bit>,
         is_open: Signal<Local, Bit>,
+        may_open: Signal<Local, Bit>,
         is_full: Signal<Local, Bit>,
         is_within: Signal<Local, Bit>,
         is_too_long: Signal<Local, Bit>,
@@ -113,6 +114,8 @@ impl Logic for Fitting {
         self.fit.next.received = self.received.val();
         self.is_open.next =
             self.standing.val().in_write | self.standing.val().in_send | self.standing.val().in_call;
+        // On an unreliable connection the beginning of a message is the end of one that lacks something.
+        self.may_open.next = !self.is_open.val() | self.kind.val().is_unreliable;
         self.is_full.next = self.payload.val() == self.mtu.val();
         self.is_within.next = self.payload.val() <= self.mtu.val();
         self.is_too_long.next = self.arrival.val().len > self.message_max.val();
@@ -120,7 +123,7 @@ impl Logic for Fitting {
         // How long a SEND is its end tells: with more to follow a packet is full, and only what is one packet is empty.
         self.has_place.next = self.standing.val().in_send;
         if self.kind.val().begins {
-            self.has_place.next = !self.is_open.val();
+            self.has_place.next = self.may_open.val();
         }
         self.is_in_step.next = self.is_full.val();
         if self.kind.val().ends {
@@ -133,7 +136,7 @@ impl Logic for Fitting {
         // brings exactly what is missing.
         self.may_go.next = self.standing.val().in_write;
         if self.kind.val().begins {
-            self.may_go.next = !self.is_open.val()
+            self.may_go.next = self.may_open.val()
                 & !self.is_too_long.val()
                 & (self.arrival.val().rights & self.remote_write.val()).any();
         }

@@ -2,6 +2,7 @@
 
 use rust_hdl::prelude::*;
 
+use super::classify::Kind;
 use super::standing::Standing;
 use crate::constant::number;
 use crate::record;
@@ -31,6 +32,8 @@ record! {
         pub is_calling: Bit,
         /// An atomic of the queue pair is not finished.
         pub is_applying: Bit,
+        /// An unreliable connection has a receive from a message that is, or is going to be, broken off.
+        pub has_spare: Bit,
         /// There is a receive.
         pub has_receive: Bit,
         /// Its index.
@@ -43,13 +46,14 @@ record! {
 block! {
     /// Measures a request. Combinational.
     ///
-    /// - **Ports** `arrival`: the request; `standing`: what is known of its queue pair; `stock`: the receives there are for it;
+    /// - **Ports** `arrival`, `kind`: the request; `standing`: what is known of its queue pair; `stock`: the receives there are for it;
     ///   `answered`: READs, atomics and RPCs that were answered, modulo 32; `finished`: atomics that are done, modulo 32.
     ///   `part_room`: one more key can be ended. `measured`: how it stands.
     /// - **Limits** `packets` of a message that is too long means nothing; it may not be read. At most 31 READs, atomics
     ///   and RPCs are open.
     pub struct Measure {
         pub arrival: Signal<In, Arrival>,
+        pub kind: Signal<In, Kind>,
         pub standing: Signal<In, Standing>,
         pub stock: Signal<In, Stock>,
         pub answered: Signal<In, Bits<5>>,
@@ -80,10 +84,13 @@ impl Logic for Measure {
         self.distance.next = self.arrival.val().psn - self.expected.val();
         self.measured.next.expected = self.expected.val();
         self.measured.next.behind = self.expected.val() - self.arrival.val().psn;
-        // Frames have no numbers: each is the next.
-        self.measured.next.is_next = self.arrival.val().raw | !self.distance.val().any();
-        self.measured.next.is_before =
-            !self.arrival.val().raw & self.distance.val().get_bit(self.past_at.val().index());
+        // Frames have no numbers: each is the next. So is what begins a message on an unreliable connection, where nothing comes again.
+        self.measured.next.is_next = self.arrival.val().raw
+            | (self.kind.val().is_unreliable & self.kind.val().begins)
+            | !self.distance.val().any();
+        self.measured.next.is_before = !self.arrival.val().raw
+            & !self.kind.val().is_unreliable
+            & self.distance.val().get_bit(self.past_at.val().index());
 
         // An answer without data has one packet, too.
         self.mtu.next = self.smallest_mtu.val() << self.arrival.val().path_mtu;
@@ -102,6 +109,8 @@ impl Logic for Measure {
         self.measured.next.is_calling = self.standing.val().calling & (self.open.val() > self.since.val());
         self.measured.next.may_part = self.part_room.val();
         self.measured.next.is_applying = self.standing.val().atomics != self.finished.val();
+        self.measured.next.has_spare =
+            self.kind.val().is_unreliable & (self.standing.val().in_send | self.standing.val().holds);
         self.measured.next.has_receive = self.stock.val().count.any();
         self.measured.next.receive = self.stock.val().first;
     }

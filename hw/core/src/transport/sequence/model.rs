@@ -72,6 +72,8 @@ pub struct Outcome {
     pub early: bool,
     /// Its queue pair has failed.
     pub unwanted: bool,
+    /// It is of an unreliable connection, and thrown away.
+    pub dropped: bool,
     /// It is refused, or a gap is told.
     pub nak: bool,
     /// There is no receive for it, or no room.

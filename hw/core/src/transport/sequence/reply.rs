@@ -69,7 +69,10 @@ impl Logic for Replies {
         self.reply.next.msn = self.standing.val().msn + self.counts.val();
 
         self.reply.next.answer = self.none.val();
-        if (self.goes_on.val() & self.arrival.val().ackreq & !self.verdict.val().parts)
+        if (self.goes_on.val()
+            & self.arrival.val().ackreq
+            & !self.kind.val().is_unreliable
+            & !self.verdict.val().parts)
             | self.verdict.val().concludes
             | self.verdict.val().denies
             | self.verdict.val().acknowledges

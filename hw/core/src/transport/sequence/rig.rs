@@ -147,7 +147,7 @@ impl Rig {
             self.under_way.push_back((now + 2, Operation::Arrival(Box::new(arrival))));
         }
 
-        let mut expected = [false; 8];
+        let mut expected = [false; 9];
         let (mut counted, mut written, mut reserved) = (None, None, None);
         match acted {
             None => {}
@@ -167,18 +167,29 @@ impl Rig {
                     self.world.reserve(reservation);
                 }
                 reserved = outcome.reserves;
-                let Outcome { duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost, .. } =
-                    outcome;
-                expected = [duplicate, early, unwanted, nak, rnr, takes, raw_taken, raw_lost];
-                let ends = [duplicate, early, unwanted, rnr, raw_taken, raw_lost, outcome.errand.is_awaited]
-                    .map(u8::from);
+                let Outcome { duplicate, early, unwanted, dropped, nak, rnr, takes, .. } = outcome;
+                let Outcome { raw_taken, raw_lost, .. } = outcome;
+                expected = [duplicate, early, unwanted, dropped, nak, rnr, takes, raw_taken, raw_lost];
+                let is_awaited = outcome.errand.is_awaited;
+                let ends =
+                    [duplicate, early, unwanted, dropped, rnr, raw_taken, raw_lost, is_awaited].map(u8::from);
                 let is_packet = u64::from(arrival.occasion) == Occasion::Packet as u64;
                 assert_eq!(ends.iter().sum::<u8>(), is_packet.into(), "each packet has one end: {outcome:?}");
                 (counted, written) = (outcome.counted, Some(u64::from(arrival.qpn)));
                 self.outcomes.push(outcome);
             }
         }
-        let pulses = ["duplicates", "early", "unwanted", "naks", "rnr_naks", "took", "raw_taken", "raw_lost"];
+        let pulses = [
+            "duplicates",
+            "early",
+            "unwanted",
+            "dropped",
+            "naks",
+            "rnr_naks",
+            "took",
+            "raw_taken",
+            "raw_lost",
+        ];
         let shown = pulses.map(|port| read::<bool>(&self.bench, port));
         assert_eq!(shown, expected, "{pulses:?}");
         assert_eq!(self.reserved(), reserved, "what is reserved");

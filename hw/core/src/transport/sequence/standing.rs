@@ -23,7 +23,9 @@ record! {
         pub left: Bits<32>,
         /// A SEND has begun and not ended: its receive is taken, and not completed.
         pub in_send: Bit,
-        /// SEND: index of that receive.
+        /// A receive is taken for a message that was broken off: the next that needs one has it.
+        pub holds: Bit,
+        /// SEND, `holds`: index of that receive.
         pub receive: Bits<16>,
         /// Bytes that have come of the message under way.
         pub received: Bits<32>,

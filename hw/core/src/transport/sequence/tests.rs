@@ -8,6 +8,7 @@ mod raw;
 mod receives;
 mod resources;
 mod timing;
+mod unreliable;
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::WorkOp;
@@ -52,7 +53,7 @@ fn converse(rig: &mut Rig, peer: &mut Peer, rounds: usize, rarely: u64) -> Vec<O
 #[test]
 fn agrees_with_the_model() {
     let mut met = Vec::new();
-    for seed in 0..44 {
+    for seed in 0..64 {
         let mut rig = Rig::new();
         met.extend(converse(&mut rig, &mut Peer::new(seed), 60, 15));
     }
@@ -92,6 +93,12 @@ fn agrees_with_the_model() {
         ("raw frames lost", count(&|outcome| outcome.raw_lost)),
         ("last receives", count(&|outcome| outcome.errand.last_receive)),
         ("no receives", count(&|outcome| outcome.rnr)),
+        ("thrown away on unreliable connections", count(&|outcome| outcome.dropped)),
+        (
+            "receives used again",
+            count(&|outcome| outcome.errand.unreliable && outcome.errand.completes && !outcome.takes),
+        ),
+        ("begun on unreliable connections", count(&|outcome| outcome.errand.begins && outcome.errand.places)),
         ("before their turn, and not told", count(&|outcome| outcome.early && !outcome.nak)),
         ("for queue pairs that have failed", count(&|outcome| outcome.unwanted)),
         ("new READs", count(&|outcome| outcome.errand.fresh)),
@@ -154,7 +161,11 @@ fn rust_and_verilog_agree() {
     let cases = [
         differential!("classify", Classify::default, [arrival]),
         differential!("fitting", Fitting::default, [arrival, kind, standing]),
-        differential!("measure", Measure::default, [arrival, standing, stock, answered, finished, part_room]),
+        differential!(
+            "measure",
+            Measure::default,
+            [arrival, kind, standing, stock, answered, finished, part_room]
+        ),
         differential!(
             "callees",
             || Callees::new(&OPERATIONS),

@@ -27,9 +27,11 @@ const OPS: [Opcode; 7] = [
     CNP,
 ];
 /// Queue pairs of the bench.
-const PAIRS: u64 = 5;
+const PAIRS: u64 = 6;
 /// The raw one.
 const RAW: usize = 4;
+/// The one that nobody answers.
+const UNRELIABLE: usize = 5;
 
 struct Rig<const D: usize> {
     bench: Bench,
@@ -49,6 +51,7 @@ struct Rig<const D: usize> {
     /// Of each queue pair, what was counted: packets, and those sent again.
     tallied: Vec<[u32; 2]>,
     raw_sent: usize,
+    told: usize,
 }
 
 impl<const D: usize> Rig<D> {
@@ -60,10 +63,12 @@ impl<const D: usize> Rig<D> {
             ["head", "source", "raw", "departed"].map(|name| bench.sink(name).expect("the stream exists"));
         bench.reset(2);
         let mut rng = SplitMix64::new(3);
-        let mut paths: Vec<PathRow> =
-            (0..PAIRS).map(|_| PathRow { exists: true, raw: false, ..noise(&mut rng) }).collect();
+        let mut paths: Vec<PathRow> = (0..PAIRS)
+            .map(|_| PathRow { exists: true, raw: false, unreliable: false, ..noise(&mut rng) })
+            .collect();
         paths[1] = PathRow { exists: false, ..noise(&mut rng) };
         paths[RAW].raw = true;
+        paths[UNRELIABLE].unreliable = true;
         paths[2].peer_ip = BigUint::from(0xffff_0a00_0001_u64).into();
         let addresses =
             (0..16).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
@@ -84,6 +89,7 @@ impl<const D: usize> Rig<D> {
             again: 0,
             tallied: vec![[0; 2]; 8],
             raw_sent: 0,
+            told: 0,
         }
     }
 
@@ -111,11 +117,17 @@ impl<const D: usize> Rig<D> {
         let of = &mut self.tallied[read::<Bits<24>>(&self.bench, "tally_qpn").index() % 8];
         (0..2).for_each(|bit| of[bit] += u32::from(tally >> bit & 1 == 1));
         self.raw_sent += usize::from(read::<bool>(&self.bench, "raw_sent"));
+        self.told += usize::from(read::<bool>(&self.bench, "told"));
     }
 
     fn queue(&mut self, packet: &TxPacket) {
         push(&mut self.bench, self.packet, &[*packet]);
         self.numbers.push_back(packet.qpn.index());
+    }
+
+    /// Is it a request that nobody answers?
+    fn is_unanswered(&self, packet: &TxPacket) -> bool {
+        self.paths[packet.qpn.index()].unreliable && packet.op.index() < 0x20
     }
 
     /// The twin: what a packet becomes.
@@ -134,13 +146,13 @@ impl<const D: usize> Rig<D> {
             src_ip: BigUint::from(self.addresses[path.source_address.index()]).into(),
             dst_ip: path.peer_ip,
             sport: path.source_port,
-            op: packet.op,
+            op: (u64::from(packet.op) | u64::from(self.is_unanswered(packet)) << 5).into(),
             solicited: packet.solicited,
             pkey: path.p_key,
             congestion: u64::from(packet.op.index() == usize::from(CNP.code)).wrapping_mul(0x40).into(),
             migrated: true,
             dqpn: path.peer,
-            ackreq: packet.ackreq,
+            ackreq: packet.ackreq && !path.unreliable,
             psn: packet.psn,
             va: packet.va,
             rkey: packet.rkey,
@@ -157,8 +169,8 @@ impl<const D: usize> Rig<D> {
     /// Sends random packets; all must leave as the twin says. Cycles it took.
     fn run(&mut self, count: usize, longest: u64) -> u64 {
         let (mut heads, mut data, mut again) = (Vec::new(), Vec::<Beat<D>>::new(), 0);
-        let (mut frames, mut departures) = (Vec::<Beat<D>>::new(), Vec::new());
-        (self.again, self.raw_sent) = (0, 0);
+        let (mut frames, mut departures, mut raw_sent) = (Vec::<Beat<D>>::new(), Vec::new(), 0);
+        (self.again, self.raw_sent, self.told) = (0, 0, 0);
         self.tallied = vec![[0; 2]; 8];
         let mut tallied = self.tallied.clone();
         for _ in 0..count {
@@ -174,7 +186,10 @@ impl<const D: usize> Rig<D> {
             let bytes: Vec<u8> = (0..len).map(|_| self.rng.next_u64().to_le_bytes()[0]).collect();
             let beats = if bytes.is_empty() { Vec::new() } else { beats::<D>(&bytes) };
             push(&mut self.bench, self.payload, &beats);
+            let occasion = (Occasion::Departed as u64).into();
+            let departure = Nudge { occasion, qpn: packet.qpn, psn: packet.psn, ..Nudge::default() };
             if let Some(head) = self.expected(&packet) {
+                departures.extend((self.is_unanswered(&packet) && packet.ackreq).then_some(departure));
                 heads.push(head);
                 data.extend(beats);
                 again += u32::from(packet.again);
@@ -184,9 +199,8 @@ impl<const D: usize> Rig<D> {
                 again += u32::from(packet.again);
                 let of = &mut tallied[packet.qpn.index()];
                 *of = [of[0] + 1, of[1] + u32::from(packet.again)];
-                let occasion = (Occasion::Departed as u64).into();
-                let departure = Nudge { occasion, qpn: packet.qpn, psn: packet.psn, ..Nudge::default() };
                 departures.extend((len > 0).then_some(departure));
+                raw_sent += usize::from(len > 0);
                 frames.extend(beats);
             }
         }
@@ -201,7 +215,7 @@ impl<const D: usize> Rig<D> {
         assert!(collect::<Beat<D>>(&mut self.bench, self.source) == data, "payload");
         assert_eq!((self.again, &self.tallied), (again, &tallied));
         assert!(collect::<Beat<D>>(&mut self.bench, self.raw) == frames, "frames");
-        assert_eq!(self.raw_sent, departures.len());
+        assert_eq!((self.raw_sent, self.told), (raw_sent, departures.len()));
         assert_eq!(collect::<Nudge>(&mut self.bench, self.departed), departures);
         cycles
     }

@@ -107,8 +107,17 @@ fn requests_to_a_peer_and_work_on_keys_take_a_reliable_queue_pair() {
         let units = if op == WorkOp::Invalidate { 0 } else { 2 };
         assert_eq!(case.outcome().units.len(), units, "its units go along if they say anything");
         let raw = QueuePairKind::Raw as u64;
-        let is_other =
-            |kind: &u64| *kind != QueuePairKind::Reliable as u64 && (*kind != raw || op != WorkOp::Send);
+        let unreliable = QueuePairKind::Unreliable as u64;
+        let is_unanswered = matches!(op, WorkOp::Send | WorkOp::SendImm | WorkOp::Write | WorkOp::WriteImm);
+        if is_unanswered {
+            let other = Case { job: Job { kind: unreliable.into(), ..case.job }, ..case.clone() };
+            gives(&mut rig, &other, &[(0, 0)], 2);
+        }
+        let is_other = |kind: &u64| {
+            *kind != QueuePairKind::Reliable as u64
+                && (*kind != raw || op != WorkOp::Send)
+                && (*kind != unreliable || !is_unanswered)
+        };
         for kind in (0..8).filter(is_other) {
             let other = Case { job: Job { kind: kind.into(), ..case.job }, ..case.clone() };
             gives(&mut rig, &other, &[(MALFORMED, 1)], 2);

@@ -129,12 +129,12 @@ fn nudged(rig: &mut Rig, occasion: Occasion) -> Outcome {
 }
 
 #[test]
-fn receives_are_recalled_of_reliable_and_raw_queue_pairs_and_keys_end_of_reliable_ones_only() {
+fn receives_are_recalled_of_connections_and_raw_queue_pairs_and_keys_end_of_reliable_ones_only() {
     let mut rig = rig(3);
     rig.rows[0].state = (QueuePairState::Error as u64).into();
     for (kind, passes) in [
         (QueuePairKind::Reliable, true),
-        (QueuePairKind::Unreliable, false),
+        (QueuePairKind::Unreliable, true),
         (QueuePairKind::Local, false),
         (QueuePairKind::Raw, true),
     ] {
@@ -187,7 +187,7 @@ fn a_raw_queue_pair_takes_no_roce() {
 }
 
 #[test]
-fn a_frame_that_has_departed_is_acknowledged_to_raw_queue_pairs_alone() {
+fn what_has_departed_is_acknowledged_where_nobody_answers() {
     let mut rig = rig(3);
     let occasion = (Occasion::Departed as u64).into();
     let nudge = Nudge { occasion, psn: 0x12_3456_u64.into(), ..Nudge::default() };
@@ -203,7 +203,8 @@ fn a_frame_that_has_departed_is_acknowledged_to_raw_queue_pairs_alone() {
             (is_packet, arrival.op.index(), arrival.psn.index(), arrival.aeth.index() >> 24)
         });
         let acknowledged = (true, usize::from(opcode::RC_ACKNOWLEDGE.code), 0x12_3456, 0x1f);
-        assert_eq!(arrival, (*kind == QueuePairKind::Raw).then_some(acknowledged), "{kind:?}");
+        let is_unanswered = matches!(kind, QueuePairKind::Raw | QueuePairKind::Unreliable);
+        assert_eq!(arrival, is_unanswered.then_some(acknowledged), "{kind:?}");
     }
 }
 
@@ -217,6 +218,16 @@ fn every_op_code_goes_where_the_table_says() {
         assert_eq!(outcome.request.is_some(), is_request, "{code:#x}");
         assert_eq!(outcome.response.is_some(), matches!(code, 0x0d..=0x12 | 0xdd..=0xdf), "{code:#x}");
         assert_eq!(outcome.notified, code == 0x81, "{code:#x}");
+    }
+    rig.rows[0].kind = (QueuePairKind::Unreliable as u64).into();
+    rig.store();
+    for code in 0..=u8::MAX {
+        let outcome = outcome(&mut rig, &Head { op: u64::from(code).into(), ..head });
+        // Its judges know it under the op-code of a reliable connection.
+        let known = outcome.request.map(|arrival| (arrival.unreliable, arrival.op.index()));
+        let is_request = matches!(code, 0x20..=0x2b);
+        assert_eq!(known, is_request.then(|| (true, usize::from(code) - 0x20)), "{code:#x}");
+        assert_eq!((outcome.response, outcome.notified), (None, code == 0x81), "{code:#x}");
     }
 }
 

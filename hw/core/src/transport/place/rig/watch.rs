@@ -85,6 +85,7 @@ impl<const D: usize> Rig<D> {
         self.refused += usize::from(self.port("refused"));
         self.accepted += usize::from(self.port("accepted"));
         self.overtaken += usize::from(self.port("overtaken"));
+        self.lost += usize::from(self.port("lost"));
         self.issue();
     }
 

@@ -14,6 +14,8 @@ use crate::transport::records::{Answer, Atomic, Errand, List};
 pub(super) fn blank(rng: &mut SplitMix64) -> Errand {
     Errand {
         ends: true,
+        unreliable: false,
+        begins: false,
         qpn: 1.into(),
         payload_len: 0.into(),
         places: false,
@@ -188,6 +190,25 @@ fn receive(rng: &mut SplitMix64, qpn: u64, risk: u64) -> Vec<(Errand, Vec<u8>)> 
     errands
 }
 
+/// What a request of an unreliable connection leads to: a packet of a WRITE, the last with or without a receive, or of a SEND.
+fn unanswered(rng: &mut SplitMix64, qpn: u64, risk: u64) -> Vec<(Errand, Vec<u8>)> {
+    let (begins, is_send) = (rng.below(3) == 0, rng.below(3) == 0);
+    let mut errands = receive(rng, qpn, if is_send { risk / 4 } else { risk });
+    if !is_send {
+        errands.truncate(1);
+    }
+    for (errand, _) in &mut errands {
+        errand.is_awaited = true;
+        (errand.unreliable, errand.begins, errand.answer) = (true, begins, (Answer::None as u64).into());
+        if !is_send {
+            (errand.ends, errand.fails, errand.list) = (true, false, (List::None as u64).into());
+            let more = if begins { 50 } else { 0 };
+            (errand.places, errand.span) = (true, (u64::from(errand.payload_len) + more).into());
+        }
+    }
+    errands
+}
+
 /// A receive that is given up, perhaps the last one; or there is none.
 fn recall(rng: &mut SplitMix64, qpn: u64) -> Errand {
     Errand {
@@ -239,7 +260,12 @@ pub(super) fn visits(seed: u64, count: usize, risk: u64, qps: u64) -> Vec<Visit>
     let mut rng = SplitMix64::new(seed);
     let mut next = || {
         let qpn = rng.below(qps);
-        match rng.below(13) {
+        let kind = rng.below(13);
+        // The last of them is an unreliable connection.
+        if qpn == qps - 1 && (matches!(kind, 1..7 | 12)) {
+            return Visit::Request(unanswered(&mut rng, qpn, risk));
+        }
+        match kind {
             12 => {
                 let len = length(&mut rng);
                 let (errand, data) = any_call(&mut rng, len);

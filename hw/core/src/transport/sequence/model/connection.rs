@@ -78,6 +78,8 @@ pub struct Connection {
     pub msn: Psn,
     /// The message under way.
     pub message: Option<Message>,
+    /// The receive of one that was broken off.
+    pub held: Option<u16>,
     /// The SEND that waits for a key.
     pub parting: Option<Parting>,
     /// READs, atomics and RPCs carried out, or begun, modulo 32.
@@ -112,6 +114,7 @@ impl Connection {
             expected,
             msn: Psn::new(0),
             message: None,
+            held: None,
             parting: None,
             resources: 0,
             opened: VecDeque::new(),
@@ -132,6 +135,7 @@ impl Connection {
     pub(super) fn arrive(&mut self, arrival: &Arrival, view: &View) -> Outcome {
         let open = usize::from(self.resources.wrapping_sub(view.answered) % 32);
         self.opened.drain(..self.opened.len() - open);
+        let unreliable = arrival.unreliable && number(arrival.occasion) == Occasion::Packet as u64;
         // It throws the payload away, until something better is known.
         let errand = Errand {
             ends: true,
@@ -140,6 +144,8 @@ impl Connection {
             pd: arrival.pd,
             path_mtu: arrival.path_mtu,
             payload_len: arrival.payload_len,
+            unreliable,
+            begins: unreliable && begins(&opcode_of(arrival)),
             psn: arrival.psn,
             ..Errand::default()
         };
@@ -153,6 +159,8 @@ impl Connection {
             self.frame(arrival, view, &mut outcome);
         } else if self.failed {
             outcome.unwanted = true;
+        } else if arrival.unreliable {
+            self.unanswered(arrival, view, &mut outcome);
         } else if let Some(parting) = &mut self.parting {
             outcome.duplicate = psn.is_before(self.expected);
             outcome.counted = outcome.duplicate.then_some(Statistics::DUPLICATE_REQUEST);
@@ -190,12 +198,59 @@ impl Connection {
         }
     }
 
+    /// A packet of an unreliable connection: it goes on with the message under way or begins another; else it is thrown away, with the message.
+    fn unanswered(&mut self, arrival: &Arrival, view: &View, outcome: &mut Outcome) {
+        let op = opcode_of(arrival);
+        let psn = Psn::new(short(arrival.psn));
+        let goes_on = !begins(&op) && psn == self.expected;
+        outcome.counted = (!goes_on && !begins(&op)).then_some(Statistics::OUT_OF_SEQUENCE);
+        let mut is_kept = goes_on && self.keeps_rules(arrival);
+        let (mut taken, mut is_new) = (None, false);
+        let needs_receive = match family(&op) {
+            Family::Send => begins(&op),
+            _ => has_immediate(&op),
+        };
+        let spare = self.held.or(match self.message {
+            Some(Message::Send { receive, .. }) => Some(receive),
+            _ => None,
+        });
+        if begins(&op) {
+            // What is under way is over, whatever comes of this.
+            (self.message, self.held) = (None, spare);
+            is_kept = self.keeps_rules(arrival);
+        }
+        if is_kept && needs_receive {
+            taken = spare.or(next_receive(view));
+            is_new = spare.is_none() && taken.is_some();
+            is_kept = taken.is_some();
+            if !is_kept {
+                outcome.counted = Some(Statistics::OUT_OF_BUFFER);
+            }
+        }
+        if !is_kept {
+            outcome.dropped = true;
+            (self.message, self.held) = (None, spare);
+            return;
+        }
+        if needs_receive {
+            self.held = None;
+        }
+        outcome.takes = is_new;
+        outcome.errand.is_awaited = true;
+        self.expected = psn;
+        self.carry_out(&Arrival { ackreq: false, ..*arrival }, view, taken, &mut outcome.errand);
+        outcome.counted = match family(&op) {
+            Family::Send => ends(&op).then_some(Statistics::RX_SEND_REQUESTS),
+            _ => ends(&op).then_some(Statistics::RX_WRITE_REQUESTS),
+        };
+    }
+
     /// A receive is given up.
     fn recall(&mut self, arrival: &Arrival, view: &View, outcome: &mut Outcome) {
         self.failed = true;
         let begun = match self.message {
             Some(Message::Send { receive, .. }) => Some(receive),
-            _ => self.parting.take().map(|parting| parting.receive),
+            _ => self.held.take().or(self.parting.take().map(|parting| parting.receive)),
         };
         if matches!(self.message, Some(Message::Send { .. })) {
             self.message = None;

@@ -43,6 +43,7 @@ block! {
         pub rnr_naks: Signal<Out, Bit>,
         pub early: Signal<Out, Bit>,
         pub unwanted: Signal<Out, Bit>,
+        pub dropped: Signal<Out, Bit>,
         pub tally: Signal<Out, Bits<RESPONDER_COUNTERS>>,
         pub tally_index: Signal<Out, Bits<QPS>>,
         pub wrote: Signal<Out, Bit>,
@@ -126,6 +127,7 @@ impl<const QPS: usize> Logic for Bed<QPS> {
         self.rnr_naks.next = self.sequence.rnr_naks.val();
         self.early.next = self.sequence.early.val();
         self.unwanted.next = self.sequence.unwanted.val();
+        self.dropped.next = self.sequence.dropped.val();
         self.tally.next = self.sequence.tally.val();
         self.tally_index.next = self.sequence.tally_index.val();
         self.write.d.next = self.sequence.responder_write.val();

@@ -24,6 +24,8 @@ struct Settings {
     has_srq: bool,
     /// Frames come, and nothing else.
     is_raw: bool,
+    /// It is an unreliable connection.
+    is_unreliable: bool,
 }
 
 /// It follows the model, so that it knows what comes next, unless the world moves meanwhile.
@@ -38,9 +40,14 @@ pub(super) fn code(op: Opcode) -> Bits<8> {
     u64::from(op.code).into()
 }
 
-/// Every request of a reliable connection, RPCs among them.
-pub(super) fn requests() -> Vec<Opcode> {
-    let is_spoken = |op: &Opcode| matches!(op.transport, Transport::Rc | Transport::Rpc);
+/// Every request of a reliable connection, RPCs among them; or those of them that an unreliable one has as well.
+pub(super) fn requests(is_unreliable: bool) -> Vec<Opcode> {
+    let has_twin = |op: &Opcode| Opcode::lookup(op.code | opcode::UNRELIABLE_BIT).is_some();
+    let is_spoken = |op: &Opcode| match op.transport {
+        Transport::Rc => !is_unreliable || has_twin(op),
+        Transport::Rpc => !is_unreliable,
+        _ => false,
+    };
     let is_request = |op: &&Opcode| is_spoken(op) && op.role == Role::Request;
     TABLE.iter().filter(is_request).copied().collect()
 }
@@ -50,6 +57,7 @@ impl Peer {
         let mut rng = SplitMix64::new(seed);
         let settings = |qpn: u64| {
             let is_raw = (qpn == 2 && seed % 2 == 1) || (qpn == 1 && seed % 4 == 3);
+            let is_unreliable = !is_raw && (qpn + seed) % 5 == 0;
             let path_mtu = if is_raw { 5 } else { 1 + (qpn + seed) % 5 };
             // Near the end, so that the numbers wrap.
             let receive_psn = if qpn == 0 { rng.below(1 << 24) } else { (1 << 24) - rng.below(20) - 1 };
@@ -57,7 +65,19 @@ impl Peer {
             let reads_in = [3, 16, 1, 6][usize::try_from(qpn).expect("small")];
             let result_log = [12, 16, 0, 14][usize::try_from((qpn + seed) % 4).expect("small")];
             let has_srq = qpn % 2 == 1;
-            (qpn, Settings { path_mtu, rights, receive_psn, reads_in, result_log, has_srq, is_raw })
+            (
+                qpn,
+                Settings {
+                    path_mtu,
+                    rights,
+                    receive_psn,
+                    reads_in,
+                    result_log,
+                    has_srq,
+                    is_raw,
+                    is_unreliable,
+                },
+            )
         };
         let settings = (0..1 << QPS).map(settings).collect();
         Self { rng, settings, model: Responder::default(), world: World::default() }
@@ -80,6 +100,12 @@ impl Peer {
         }
     }
 
+    /// The op-code for those that end no key, where keys cannot be ended.
+    fn ending<const N: usize>(&mut self, codes: [Opcode; N], is_unreliable: bool) -> Bits<8> {
+        let count = if is_unreliable { N - 1 } else { N };
+        code(codes[usize::try_from(self.rng.below(count as u64)).expect("small")])
+    }
+
     fn one_of<const N: usize>(&mut self, codes: [Opcode; N]) -> Bits<8> {
         code(codes[usize::try_from(self.rng.below(N as u64)).expect("small")])
     }
@@ -100,6 +126,7 @@ impl Peer {
             psn: settings.receive_psn.into(),
             payload_len: 0_u64.into(),
             raw: false,
+            unreliable: settings.is_unreliable,
             ..noise(&mut self.rng)
         }
     }
@@ -139,15 +166,12 @@ impl Peer {
             message = connection.message;
             open = u64::from(connection.resources.wrapping_sub(view.answered) % 32);
         }
-        let has_room = open < self.settings[&qpn].reads_in;
+        let has_room = open < self.settings[&qpn].reads_in && !arrival.unreliable;
         match message {
             Some(Message::Send { received, .. }) => {
                 if self.rng.below(2) == 0 || u64::from(received) > mtu * 6 {
-                    arrival.op = self.one_of([
-                        opcode::RC_SEND_LAST,
-                        opcode::RC_SEND_LAST_IMM,
-                        opcode::RC_SEND_LAST_INV,
-                    ]);
+                    let codes = [opcode::RC_SEND_LAST, opcode::RC_SEND_LAST_IMM, opcode::RC_SEND_LAST_INV];
+                    arrival.op = self.ending(codes, arrival.unreliable);
                     arrival.payload_len = (1 + self.rng.below(mtu)).into();
                 } else {
                     (arrival.op, arrival.payload_len) = (code(opcode::RC_SEND_MIDDLE), mtu.into());
@@ -193,7 +217,8 @@ impl Peer {
             }
             _ => {
                 let codes = [opcode::RC_SEND_ONLY, opcode::RC_SEND_ONLY_IMM, opcode::RC_SEND_ONLY_INV];
-                arrival.op = if length > mtu { code(opcode::RC_SEND_FIRST) } else { self.one_of(codes) };
+                let only = self.ending(codes, arrival.unreliable);
+                arrival.op = if length > mtu { code(opcode::RC_SEND_FIRST) } else { only };
                 arrival.payload_len = length.min(mtu).into();
             }
         }
@@ -258,7 +283,7 @@ impl Peer {
             _ if is_raw => {}
             0 => arrival.psn = arrival.psn - (1 + self.rng.below(12)),
             1 => arrival.psn = arrival.psn + (1 + self.rng.below(3)),
-            2 => {
+            2 if !arrival.unreliable => {
                 arrival.psn = arrival.psn - self.rng.below(12);
                 arrival.len = self.rng.below(u64::from(mtu(&arrival)) * 10).into();
                 arrival.op = self.one_of([opcode::RC_READ_REQUEST, opcode::RC_FETCH_ADD, opcode::RPC_PARAMS]);
@@ -271,7 +296,7 @@ impl Peer {
                 _ if is_raw => arrival = self.recall(qpn),
                 0 => arrival.payload_len = arrival.payload_len + 1,
                 1 => {
-                    let requests = requests();
+                    let requests = requests(arrival.unreliable);
                     let at = self.rng.below(requests.len() as u64);
                     arrival.op = code(requests[usize::try_from(at).expect("small")]);
                 }
@@ -279,7 +304,7 @@ impl Peer {
                 3 => arrival.len = (0x8000_0001 + self.rng.below(0x7fff_ffff)).into(),
                 4 => arrival.reads_in = self.rng.below(2).into(),
                 5 => arrival = self.recall(qpn),
-                6 => arrival = self.parted(qpn),
+                6 if !arrival.unreliable => arrival = self.parted(qpn),
                 // The words of parameters, or the longest answer.
                 7 => arrival.va = arrival.va ^ Bits::<64>::from(1_u64 << (16 + self.rng.below(8))),
                 8 => arrival.va = arrival.va ^ Bits::<64>::from(1_u64 << (48 + self.rng.below(8))),
