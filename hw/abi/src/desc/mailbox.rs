@@ -3,7 +3,7 @@
 //! An op-code names a kind of object and what is to become of it; the driver chooses the object's number. A body is
 //! the object's own layout: [`QueuePair`](super::QueuePair), [`CompletionQueue`](super::CompletionQueue),
 //! [`Region`](super::Region) or [`SharedQueue`](super::SharedQueue), in a create and a modify command and in the reply to a query;
-//! [`Statistics`](super::Statistics) in the reply to a query alone.
+//! [`Statistics`](super::Statistics) in the reply to a query alone, [`AddressHandle`](super::AddressHandle) in a create command alone.
 
 use crate::codes::codes;
 use crate::layout::layout;
@@ -54,6 +54,7 @@ codes! {
         3 Region          "Memory region. There is no modify.";
         4 SharedQueue     "Shared receive queue. Queue pairs that use it end before it does.";
         5 Statistics      "What a queue pair is doing, by its number. There is query alone.";
+        6 AddressHandle   "Way of datagrams. There are create and destroy alone; a datagram under way may miss one that ends, or take the next of its number.";
     }
 }
 

@@ -1,6 +1,7 @@
 //! What crosses PCI Express by DMA: rings of work requests, receives, completions and events, and the command a kernel
 //! sees. All of it is little-endian; bits without a name are written as zero and ignored when read.
 
+pub mod address_handle;
 pub mod completion_queue;
 pub mod cqe;
 pub mod eqe;
@@ -15,6 +16,7 @@ pub mod shared_queue;
 pub mod statistics;
 pub mod wqe;
 
+pub use address_handle::AddressHandle;
 pub use completion_queue::CompletionQueue;
 pub use cqe::{Cqe, Status};
 pub use eqe::{Eqe, Event};

@@ -41,7 +41,7 @@ layout! {
     LENGTH      length:      u32  =  8, 0, 32, "bytes of the payload";
     INDEX       index:       u16  = 12, 0, 16, "the request's own index: a stale slot does not match";
     REMOTE      remote:      u64  = 16, 0, 64, "remote address; the one place of a local copy; an `RpcTarget`; or a `UdTarget`";
-    KEY         key:         u32  = 24, 0, 32, "`R_Key`, also the window's to be; `L_Key` of the one place of a local copy; for UD the `Q_Key`";
+    KEY         key:         u32  = 24, 0, 32, "`R_Key`, also the window's to be; `L_Key` of the one place of a local copy; for UD the `Q_Key`, or with its highest bit the queue pair's own";
 }
 
 layout! {

@@ -10,9 +10,9 @@ use super::{
 use crate::{
     Entry,
     desc::{
-        AtomicOperands, Command, CommandStatus, CompletionQueue, Cqe, Eqe, Event, ObjectKind, QueuePair,
-        QueuePairKind, QueuePairState, ReceiveHead, Region, Reply, Sge, SharedQueue, SlotCommand, Statistics,
-        Status, UdTarget, Verb, WindowBind, WorkOp, WqeHead,
+        AddressHandle, AtomicOperands, Command, CommandStatus, CompletionQueue, Cqe, Eqe, Event, ObjectKind,
+        QueuePair, QueuePairKind, QueuePairState, ReceiveHead, Region, Reply, Sge, SharedQueue, SlotCommand,
+        Statistics, Status, UdTarget, Verb, WindowBind, WorkOp, WqeHead,
         queue_pair::{TRANSITIONS, attribute},
     },
     kernel::{
@@ -64,6 +64,12 @@ const DESCRIPTORS: &[(&str, &str, usize, &[Entry])] = &[
     ("SGE", "One piece of local memory, in WQEs and receive entries.", Sge::LEN, Sge::TABLE),
     ("Atomic operands", "Bytes 32 to 47 of an atomic's WQE.", AtomicOperands::LEN, AtomicOperands::TABLE),
     ("Window bind", "Bytes 32 to 63 of a `BIND_MW` WQE.", WindowBind::LEN, WindowBind::TABLE),
+    (
+        "Address handle",
+        "The body of the mailbox's command that makes one.",
+        AddressHandle::LEN,
+        AddressHandle::TABLE,
+    ),
     ("UD target", "What `remote` of a WQE holds on a UD queue pair.", UdTarget::LEN, UdTarget::TABLE),
     (
         "Receive head",

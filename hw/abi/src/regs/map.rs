@@ -26,6 +26,8 @@ pub const KERNEL_PATIENCE: u32 = 1 << 26;
 pub const VECTORS: usize = 32;
 /// Addresses of the network port.
 pub const PORT_ADDRESSES: usize = 16;
+/// Groups of stations that the network port may belong to.
+pub const PORT_GROUPS: usize = 16;
 /// log2 of the fewest entries of the event queue.
 pub const EVENT_LOG_MIN: usize = 4;
 /// log2 of the most entries of the event queue.
@@ -54,6 +56,7 @@ pub const BAR0: Bar = Bar {
         mailbox::BLOCK,
         port::BLOCK,
         kernels::BLOCK,
+        groups::BLOCK,
     ],
     prose: "Control and state of the whole card, for the driver alone. The blocks form a chain: a driver begins at \
             offset 0, takes the blocks whose type and major version it knows, and skips the others. Accesses are of 32 \
@@ -124,6 +127,7 @@ block! {
         part("push", 5, 1, "push windows"),
         part("selective_repeat", 6, 1, "lost packets are repeated alone"),
     ]);
+    ADDRESS_HANDLES = Reg::word("address_handles", 0x38, ReadOnly, "Address handles.").varies();
 }
 
 block! {
@@ -169,7 +173,7 @@ block! {
     CNPS_SENT = Reg::long("cnps_sent", 0xa8, ReadOnly, "Congestion notifications sent.");
     CNPS_RECEIVED = Reg::long("cnps_received", 0xb0, ReadOnly, "Congestion notifications received.");
     RX_UNWANTED = Reg::long("rx_unwanted", 0xb8, ReadOnly,
-        "Good packets that were for another station, for no queue pair, for one in no state to take them or that had failed, or from a stranger.");
+        "Good packets that were for another station or group, for no queue pair, for one in no state to take them or that had failed, from a stranger, or datagrams with another `Q_Key`.");
     ANSWERS_DROPPED = Reg::long("answers_dropped", 0xc0, ReadOnly,
         "READs that were not answered because 16 of their queue pair waited; the peer asks again.");
     OUT_OF_SEQUENCE = Reg::long("out_of_sequence", 0xc8, ReadOnly,
@@ -269,7 +273,7 @@ block! {
 block! {
     /// How long kernels may run, and how often they did. Slots are those of the catalogue; counters wrap, and tell what was at most
     /// 32 cycles ago. `control.reset` puts all of them back.
-    kernels at 0x0e00, 0x280, kind 0x0a version 0x0001_0000 next 0;
+    kernels at 0x0e00, 0x280, kind 0x0a version 0x0001_0000 next groups::BLOCK.offset;
     LIMIT = Reg::word("limit", 0x10, ReadWrite,
         "Core clock cycles that an invocation may take from when it is the oldest of its slot, and from each packet of its payload, 0: any number. \
          Then the kernel is reset, and the invocation is answered with `Limit`. A change counts at once, for what is under way, too.").resets_to(KERNEL_LIMIT as u64);
@@ -284,6 +288,19 @@ block! {
     STOPPED = Reg::long("stopped", 0x200, ReadOnly,
         "How often something of slot n was ended from outside: an invocation at `limit`, a request that was still coming by `patience` or because \
          its queue pair stopped.").times(CATALOGUE_MAX, 8);
+}
+
+block! {
+    /// Groups of stations that the network port belongs to: where datagrams go that are for a group, and name queue pair 0xffffff.
+    /// Of two entries with the same address the first counts.
+    groups at 0x1100, 0x200, kind 0x0b version 0x0001_0000 next 0;
+    MEMBER = Reg::long("member", 0x10, ReadWrite, "The queue pair that belongs to group n.").times(PORT_GROUPS, 8).with(&[
+        part("queue_pair", 0, 24, "a queue pair of the kind Datagram"),
+        part("enable", 31, 1, "the entry counts"),
+    ]);
+    LOW = Reg::long("low", 0x100, ReadWrite,
+        "The first eight bytes of the address of group n, first byte lowest: IPv6, or IPv4 as `::ffff:a.b.c.d`.").times(PORT_GROUPS, 16);
+    HIGH = Reg::long("high", 0x108, ReadWrite, "The other eight.").times(PORT_GROUPS, 16);
 }
 
 block! {

@@ -2,6 +2,15 @@
 
 use crate::{Qpn, layout::layout};
 
+/// The destination of a datagram for all queue pairs that belong to a group.
+pub const GROUP_QP: Qpn = Qpn::new(0xff_ffff);
+/// The queue pair for management datagrams, of every station.
+pub const MANAGEMENT_QP: Qpn = Qpn::new(1);
+/// Its key.
+pub const MANAGEMENT_KEY: u32 = 0x8001_0000;
+/// A work request whose key has this bit sends its queue pair's key instead.
+pub const OWN_KEY_BIT: u32 = 1 << 31;
+
 layout! {
     /// What every UD packet carries behind its BTH.
     Deth: Big, 8 bytes;

@@ -99,6 +99,8 @@ impl Opcode {
 pub const SERVICE_AT: usize = 5;
 /// What the op-code of a packet on an unreliable connection has beyond that of the same packet on a reliable one.
 pub const UNRELIABLE_BIT: u8 = 1 << SERVICE_AT;
+/// Likewise, the op-code of a datagram.
+pub const DATAGRAM_BITS: u8 = 3 << SERVICE_AT;
 
 /// Longest [`Opcode::extended_len`] in the table.
 pub const EXTENDED_MAX: usize = {
@@ -228,6 +230,14 @@ mod tests {
             let twin = Opcode::lookup(row.code ^ UNRELIABLE_BIT).unwrap();
             assert_eq!(row.name.strip_prefix("UC_"), twin.name.strip_prefix("RC_"));
             assert_eq!((row.position, row.payload, row.headers), (twin.position, twin.payload, twin.headers));
+        }
+    }
+
+    #[test]
+    fn datagrams_mirror_a_send_of_one_packet() {
+        for (row, twin) in [(UD_SEND_ONLY, RC_SEND_ONLY), (UD_SEND_ONLY_IMM, RC_SEND_ONLY_IMM)] {
+            assert_eq!(row.code ^ DATAGRAM_BITS, twin.code);
+            assert_eq!((row.position, row.payload), (twin.position, twin.payload));
         }
     }
 
