@@ -166,7 +166,8 @@ impl Profile {
 
     fn facts(self, rtl_hash: u64) -> Facts {
         let capacity = self.capacity();
-        let flags = ["rc", "uc", "srq", "rpc", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
+        let flags =
+            ["rc", "uc", "ud", "srq", "rpc", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
         Facts {
             data_bits: u32::try_from(self.data_bits()).expect("a few hundred"),
             clock_khz: self.clock_khz(),
@@ -174,6 +175,7 @@ impl Profile {
             completion_queues: 1 << capacity.completion_queues_log,
             memory_regions: 1 << capacity.memory_regions_log,
             shared_receive_queues: 1 << capacity.shared_queues_log,
+            address_handles: 1 << capacity.queue_pairs_log,
             doorbell_pages: 1 << capacity.doorbell_pages_log,
             features: flags.into_iter().sum(),
             outstanding: OUTSTANDING_READS,

@@ -25,7 +25,7 @@ layout! {
     SEND_BASE        send_base:        u64  =  16, 0, 64, "DMA address of the send queue, a multiple of 4096; at creation only";
     RECEIVE_BASE     receive_base:     u64  =  24, 0, 64, "DMA address of the receive queue, a multiple of 4096; at creation only";
     SRQ              srq:              u32  =  32, 0, 24, "shared receive queue; at creation only";
-    PATH_MTU         path_mtu:         u8   =  35, 0,  3, "path MTU: 1 256 bytes, 2 512, 3 1024, 4 2048, 5 4096; Raw: 5; UD: 5 from the beginning; `PATH_MTU`";
+    PATH_MTU         path_mtu:         u8   =  35, 0,  3, "path MTU: 1 256 bytes, 2 512, 3 1024, 4 2048, 5 4096; Raw: 5; UD: it has none, and sends up to 4096; `PATH_MTU`";
     Q_KEY            q_key:            u32  =  36, 0, 32, "UD: key that senders must know; `Q_KEY`";
     PEER             peer:             Qpn  =  40, 0, 24, "queue pair of the peer; `PEER`";
     MIN_RNR          min_rnr:          u8   =  43, 0,  5, "timer code sent with RNR NAKs; `MIN_RNR`";

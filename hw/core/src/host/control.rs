@@ -4,6 +4,7 @@ pub mod counter;
 pub mod event_queue;
 pub mod facts;
 pub mod fixed;
+pub mod groups;
 pub mod kernels;
 pub mod live;
 pub mod loads;
@@ -14,6 +15,7 @@ pub mod place;
 pub mod port;
 #[cfg(test)]
 mod rig;
+pub mod stations;
 pub mod stores;
 pub mod tally;
 #[cfg(test)]
@@ -24,18 +26,21 @@ use rust_hdl::prelude::*;
 use event_queue::EventQueue;
 use facts::Facts;
 use fixed::Fixed;
+use groups::GroupTable;
 use kernels::{KernelTable, SLOTS};
 use live::{CLASSES, COUNTS, Live};
 use loads::Loads;
 use mailbox::{Mailbox, OWNERS};
 use moderation::{Moderation, VECTOR_BITS, VectorTable};
 use port::{ADDRESS_BITS, PortTable, READERS};
+use stations::Stations;
 use stores::Stores;
 
 use super::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
 use super::work::PageStore;
 use crate::state::command::{ObjectCommand, ObjectReply};
 use crate::stream::{StreamSink, StreamSource};
+use crate::transport::records::Station;
 
 block! {
     /// Answers the host: the registers of BAR0, the command mailbox, and the way of doorbells into the card.
@@ -45,7 +50,8 @@ block! {
     ///                      └─┬─ Live ─ restart
     ///              Fixed ─┐  ├─ EventQueue ─ event_*, consumer
     ///   ar, r ─ Loads ◀───┴──├─ VectorTable ─ vector_moderation
-    ///                        ├─ PortTable ─ mac, address
+    ///                        ├─ PortTable ─ mac, address ─┬─ Stations ─ station
+    ///                        ├─ GroupTable ───────────────┘
     ///                        ├─ KernelTable ─ kernel_*
     ///                        └─ Mailbox ─ command, reply
     /// ```
@@ -56,14 +62,14 @@ block! {
     ///   stores to BAR2. `time`, `ready`, `link`, `class_counts`, `counts` (in the order of the block `counters`), `producer`:
     ///   shown. `restart`: one cycle for each store of 1 to `control.reset`; `clear`: the card begins anew. `event_*`, `consumer`, `consumer_stored`,
     ///   `overflows`: as in [`EventQueue`]. `vector_index`, `vector_moderation`: a vector, and its row in the same cycle.
-    ///   `mac`, `raw_queue_pair`, `raw_enable`, `address_index`, `address`: as in [`PortTable`]. `kernel_*`: as in [`KernelTable`].
-    ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs, regions, SRQs and statistics. `runs`: a command is under way. `busy`: an access or a command is under
+    ///   `mac`, `raw_queue_pair`, `raw_enable`, `address_index`, `address`: as in [`PortTable`]. `destination`, `station`: as in [`Stations`]. `kernel_*`: as in [`KernelTable`].
+    ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs, regions, SRQs, statistics and address handles. `runs`: a command is under way. `busy`: an access or a command is under
     ///   way, or a store to a page is not taken.
     /// - **Latency** `r` 3 cycles behind `ar`; `b` 2 cycles behind the later of `aw` and `w`, and `restart` and all registers
     ///   with it; 1 cycle for a store to BAR2 whose `aw` and `w` come together, and `store` with it. **Rate** a store every 2 cycles and, independently, a read every 4.
     /// - **Backpressure** only `b`, `r` and a full `store` hold the bus up; reads never wait for stores.
     /// - **Reset** drops everything; the bus has to be reset with it. `clear` does not touch the bus: it clears event queue,
-    ///   moderation, port and mailbox, puts back limits and counters of kernels, and the owners of tables have to be reset with it.
+    ///   moderation, port, groups and mailbox, puts back limits and counters of kernels, and the owners of tables have to be reset with it.
     /// - **Limits** what is no register reads as zero, and stores there change nothing.
     pub struct Control {
         pub clock: Signal<In, Clock>,
@@ -96,6 +102,8 @@ block! {
         pub raw_enable: Signal<Out, Bit>,
         pub address_index: [Signal<In, Bits<ADDRESS_BITS>>; READERS],
         pub address: [Signal<Out, Bits<128>>; READERS],
+        pub destination: Signal<In, Bits<128>>,
+        pub station: Signal<Out, Station>,
         pub kernel_limit: Signal<Out, Bits<32>>,
         pub kernel_patience: Signal<Out, Bits<32>>,
         pub kernel_invoked: Signal<In, Bits<SLOTS>>,
@@ -114,6 +122,8 @@ block! {
         events: EventQueue,
         vectors: VectorTable,
         port: PortTable,
+        groups: GroupTable,
+        stations: Stations,
         kernels: KernelTable,
         mailbox: Mailbox,
         clears: Signal<Local, Bit>,
@@ -132,6 +142,7 @@ impl Logic for Control {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, stores, loads, fixed, live, events, vectors, port, kernels, mailbox);
+        clock!(self, clock, groups, stations);
         self.clears.next = self.reset.val() | self.clear.val();
         self.stores.reset.next = self.reset.val();
         self.loads.reset.next = self.reset.val();
@@ -139,6 +150,8 @@ impl Logic for Control {
         self.events.reset.next = self.clears.val();
         self.vectors.reset.next = self.clears.val();
         self.port.reset.next = self.clears.val();
+        self.groups.reset.next = self.clears.val();
+        self.stations.reset.next = self.clears.val();
         self.kernels.reset.next = self.clears.val();
         self.mailbox.reset.next = self.clears.val();
 
@@ -150,6 +163,7 @@ impl Logic for Control {
         self.events.store.next = self.stores.register.val();
         self.vectors.store.next = self.stores.register.val();
         self.port.store.next = self.stores.register.val();
+        self.groups.store.next = self.stores.register.val();
         self.kernels.store.next = self.stores.register.val();
         self.mailbox.store.next = self.stores.register.val();
 
@@ -161,6 +175,7 @@ impl Logic for Control {
         self.events.place.next = self.loads.place.val();
         self.vectors.place.next = self.loads.place.val();
         self.port.place.next = self.loads.place.val();
+        self.groups.place.next = self.loads.place.val();
         self.kernels.place.next = self.loads.place.val();
         self.mailbox.place.next = self.loads.place.val();
         self.loads.word.next = self.fixed.word.val()
@@ -168,6 +183,7 @@ impl Logic for Control {
             | self.events.word.val()
             | self.vectors.word.val()
             | self.port.word.val()
+            | self.groups.word.val()
             | self.kernels.word.val()
             | self.mailbox.word.val();
 
@@ -200,6 +216,12 @@ impl Logic for Control {
             self.port.index[i].next = self.address_index[i].val();
             self.address[i].next = self.port.address[i].val();
         }
+
+        self.stations.address.next = self.port.stored.val();
+        self.stations.group.next = self.groups.half.val();
+        self.stations.member.next = self.groups.member.val();
+        self.stations.destination.next = self.destination.val();
+        self.station.next = self.stations.station.val();
 
         self.kernel_limit.next = self.kernels.limit.val();
         self.kernel_patience.next = self.kernels.patience.val();

@@ -52,7 +52,7 @@ pub enum Defect {
     Fetch = 7,
     /// Its scatter/gather entries have not as many bytes as it says. Status `LocalQueuePair`.
     Sum = 8,
-    /// It is no Ethernet frame: shorter than a header, or longer than 4096 bytes. Status `LocalLength`.
+    /// It is no Ethernet frame: shorter than a header, or longer than 4096 bytes; or a datagram that is longer than these. Status `LocalLength`.
     FrameLength = 9,
     /// It is an RPC that has more parameters than 64 bytes or than its payload; or with parameters alone, other bytes than these,
     /// or more than fit its units. Status `LocalQueuePair`.
@@ -81,8 +81,8 @@ block! {
     ///
     /// NOP, GATHER and SCATTER are for every queue pair; SEND, WRITE, READ, and atomics for reliable ones, SEND and WRITE with
     /// immediate data or without, SEND also with a key to invalidate. GATHER, SEND and WRITE of all kinds may have their
-    /// data inline. An atomic has eight bytes and one entry, behind its operands. Raw queue pairs know SEND alone, of 14 to
-    /// 4096 bytes: an Ethernet header, and what fits a packet. `BIND_MW` and `LOCAL_INV` are for reliable queue pairs, too, and
+    /// data inline. An atomic has eight bytes and one entry, behind its operands. Those for datagrams know SEND, with immediate data
+    /// or without, of up to 4096 bytes, which is what fits a packet; raw ones SEND alone, of 14 bytes at least: an Ethernet header. `BIND_MW` and `LOCAL_INV` are for reliable queue pairs, too, and
     /// have neither bytes nor entries. So are RPCs: behind the head they name the place of the result, which has room for the
     /// longest answer that they allow; RPC has its parameters behind that and one entry, which is that place, `RPC_WRITE` the
     /// entries of its payload.

@@ -284,6 +284,8 @@ impl<
         }
         StreamSource::<ObjectCommand>::join(&mut self.control.command[4], &mut self.transport.command);
         StreamSource::<ObjectReply>::join(&mut self.transport.reply, &mut self.control.reply[4]);
+        StreamSource::<ObjectCommand>::join(&mut self.control.command[5], &mut self.tables.command[4]);
+        StreamSource::<ObjectReply>::join(&mut self.tables.reply[4], &mut self.control.reply[5]);
         self.tables.probe.next = self.transport.probe.val();
         self.transport.exists.next = self.tables.exists.val();
         StreamSource::<PageStore>::join(&mut self.control.store, &mut self.work.store);
@@ -387,6 +389,10 @@ impl<
         self.tables.path_enable.next = self.transport.path_enable.val();
         self.tables.path_index.next = self.transport.path_index.val();
         self.transport.path.next = self.tables.path.val();
+        self.tables.handle_index.next = self.transport.handle_index.val();
+        self.transport.handle.next = self.tables.handle.val();
+        self.control.destination.next = self.transport.destination.val();
+        self.transport.station.next = self.control.station.val();
         self.transport.mac.next = self.control.mac.val();
         self.mac.next = self.control.mac.val();
         for i in 0..2 {

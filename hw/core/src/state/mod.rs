@@ -1,6 +1,7 @@
 //! The card's tables, one owner each.
 
 pub mod access;
+pub mod address_handles;
 pub mod command;
 pub mod completion_queues;
 #[cfg(test)]

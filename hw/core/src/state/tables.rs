@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::access::XlatRequest;
+use super::address_handles::AddressHandles;
 use super::command::{KeyWork, ObjectCommand, ObjectReply};
 use super::completion_queues::CompletionQueues;
 use super::heard::Heard;
@@ -16,13 +17,13 @@ use crate::fabric::records::ResultRow;
 use crate::host::work::{CqDoorbell, Done, EntryWrite, EventRecord, QpChange, QpError, SendRow};
 use crate::prim::arbiter::Arbiter;
 use crate::stream::{StreamSink, StreamSource};
-use crate::transport::records::{PathRow, PeerRow, RingRow, SharedRow};
+use crate::transport::records::{HandleRow, PathRow, PeerRow, RingRow, SharedRow};
 
 block! {
-    /// Queue pairs, completion queues, memory regions and shared receive queues: what the mailbox makes, and what work asks of it.
+    /// Queue pairs, completion queues, memory regions, shared receive queues and address handles: what the mailbox makes, and what work asks of it.
     ///
-    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions, SRQs. `row_*`, `peer_*`, `path_*`, `ring_*`, `area_*`, `probe`, `exists`, `change`, `told`,
-    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `shared_*`, `shared_change`: SRQs, as [`SharedQueues`]. `error`: queue pairs that fail, from three others; CQs are a fourth. `emptied`: those that have drained.
+    /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions, SRQs, address handles, of which there are as many as queue pairs. `row_*`, `peer_*`, `path_*`, `ring_*`, `area_*`, `probe`, `exists`, `change`, `told`,
+    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `shared_*`, `shared_change`: SRQs, as [`SharedQueues`]. `handle_index`, `handle`: an address handle, read with `path_enable`. `error`: queue pairs that fail, from three others; CQs are a fourth. `emptied`: those that have drained.
     ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `key_work`, `key_reply`: works on windows, as
     ///   [`Regions`] has them. `drain_moves`,
     ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs,
@@ -34,8 +35,8 @@ block! {
     pub struct Tables<const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const SETS: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
-        pub command: [StreamSink<ObjectCommand>; 4] = std::array::from_fn(|_| StreamSink::default()),
-        pub reply: [StreamSource<ObjectReply>; 4] = std::array::from_fn(|_| StreamSource::default()),
+        pub command: [StreamSink<ObjectCommand>; 5] = std::array::from_fn(|_| StreamSink::default()),
+        pub reply: [StreamSource<ObjectReply>; 5] = std::array::from_fn(|_| StreamSource::default()),
         pub row_enable: Signal<In, Bit>,
         pub row_index: Signal<In, Bits<24>>,
         pub row: Signal<Out, SendRow>,
@@ -45,6 +46,8 @@ block! {
         pub path_enable: Signal<In, Bit>,
         pub path_index: Signal<In, Bits<24>>,
         pub path: Signal<Out, PathRow>,
+        pub handle_index: Signal<In, Bits<24>>,
+        pub handle: Signal<Out, HandleRow>,
         pub ring_enable: [Signal<In, Bit>; 2],
         pub ring_index: [Signal<In, Bits<24>>; 2],
         pub ring: [Signal<Out, RingRow>; 2],
@@ -91,6 +94,7 @@ block! {
         completion_queues: CompletionQueues<CQS, PAGES>,
         regions: Regions<MRS>,
         shared_queues: SharedQueues<SRQS, PAGES>,
+        address_handles: AddressHandles<QPS>,
         mmu: Mmu<MRS, SETS>,
         errors: Arbiter<QpError, 4>,
         heard: Heard<4>,
@@ -127,10 +131,12 @@ impl<
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
     fn update(&mut self) {
         clock!(self, clock, queue_pairs, completion_queues, regions, shared_queues, mmu, errors, heard);
+        clock!(self, clock, address_handles);
         self.queue_pairs.reset.next = self.reset.val();
         self.completion_queues.reset.next = self.reset.val();
         self.regions.reset.next = self.reset.val();
         self.shared_queues.reset.next = self.reset.val();
+        self.address_handles.reset.next = self.reset.val();
         self.mmu.reset.next = self.reset.val();
         self.errors.reset.next = self.reset.val();
         self.heard.reset.next = self.reset.val();
@@ -143,6 +149,8 @@ impl<
         StreamSource::<ObjectReply>::link(&mut self.reply[2], &mut self.regions.reply);
         StreamSink::<ObjectCommand>::link(&mut self.command[3], &mut self.shared_queues.command);
         StreamSource::<ObjectReply>::link(&mut self.reply[3], &mut self.shared_queues.reply);
+        StreamSink::<ObjectCommand>::link(&mut self.command[4], &mut self.address_handles.command);
+        StreamSource::<ObjectReply>::link(&mut self.reply[4], &mut self.address_handles.reply);
 
         // Queue pairs.
         self.queue_pairs.row_enable.next = self.row_enable.val();
@@ -154,6 +162,9 @@ impl<
         self.queue_pairs.path_enable.next = self.path_enable.val();
         self.queue_pairs.path_index.next = self.path_index.val();
         self.path.next = self.queue_pairs.path.val();
+        self.address_handles.row_enable.next = self.path_enable.val();
+        self.address_handles.row_index.next = self.handle_index.val();
+        self.handle.next = self.address_handles.row.val();
         for i in 0..2 {
             self.queue_pairs.ring_enable[i].next = self.ring_enable[i].val();
             self.queue_pairs.ring_index[i].next = self.ring_index[i].val();
@@ -232,11 +243,13 @@ impl<
         self.ready.next = self.queue_pairs.ready.val()
             & self.completion_queues.ready.val()
             & self.regions.ready.val()
-            & self.shared_queues.ready.val();
+            & self.shared_queues.ready.val()
+            & self.address_handles.ready.val();
         self.busy.next = self.queue_pairs.busy.val()
             | self.completion_queues.busy.val()
             | self.regions.busy.val()
             | self.shared_queues.busy.val()
+            | self.address_handles.busy.val()
             | self.mmu.busy.val()
             | self.errors.source.valid.val();
     }

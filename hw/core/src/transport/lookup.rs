@@ -13,7 +13,7 @@ use rust_hdl::prelude::*;
 use describe::Describe;
 use judge::{Judge, Judgement};
 
-use super::records::{Arrival, Nudge, Order, PeerRow};
+use super::records::{Arrival, Nudge, Order, PeerRow, Station};
 use crate::constant::number;
 use crate::head::Head;
 use crate::prim::fifo::Fifo;
@@ -40,29 +40,30 @@ block! {
     ///
     /// A packet is for this card when its frame is for the port or for a group of stations, when its queue pair exists and is a
     /// connection, when it comes from the peer's address to the address that the queue pair has, in its partition, and
-    /// when the op-code is one of that kind of connection and the state of the queue pair takes it. Requests that are not
+    /// when the op-code is one of that kind of connection and the state of the queue pair takes it. A datagram comes from anywhere, to any address of
+    /// the port, and knows the queue pair's key; or to a group, and is then for the queue pair that belongs to it. Requests that are not
     /// carried out here pass: their judge refuses them. A raw frame is for the raw queue pair, if that is one and its state
     /// takes requests. A nudge passes when its queue pair exists and may have sent something, one of a departure when
-    /// that is a raw one or an unreliable connection: it becomes an acknowledgement. A recall passes when its queue pair is a connection, or a
-    /// raw one, in error; the end of a key when it is a reliable connection that receives, or has received before its error.
+    /// nobody answers what that sends: it becomes an acknowledgement; a datagram astray becomes a failure. A recall passes when its queue pair is a connection,
+    /// one for datagrams or a raw one, in error; the end of a key when it is a reliable connection that receives, or has received before its error.
     ///
     /// - **Ports** `head`: good packets; their payload goes past this block. `nudge`: what else concerns a queue pair. `raw_queue_pair`: whose
     ///   raw frames are. `pause`: packets
     ///   are for nobody and nudges are swallowed. `row_enable`, `row_index`, `row`: the queue pair's row, there a cycle later,
     ///   until the next is read; beyond the table none exists. `address_index`, `address`: an address of the port, in
-    ///   the same cycle; `mac`: that of its frames. `request`, `response`: arrivals of requests, recalls and ends of keys, of answers and other nudges; `order`: one entry for each,
+    ///   the same cycle; `mac`: that of its frames. `destination`, `station`: whose an address is, there a cycle later. `request`, `response`: arrivals of requests, recalls and ends of keys, of answers and other nudges; `order`: one entry for each,
     ///   in the order of both, and one with `drops` for each packet for nobody that has payload. `notice`: the queue pair of a
     ///   request that met congestion. `dropped`, `raw_dropped`, `cnp_received`: a pulse for each packet for nobody, for
     ///   each raw frame for nobody, for each congestion notification of a peer. `busy`: something is under way or waits in a FIFO.
     /// - **Colours** `colour` is taken along in the cycle of `row_enable`; `enters`, `enters_colour`: a pulse for each entry of
     ///   `order`; `pending`: a row was read in the colour before this one, and what it was read for has not entered yet.
     /// - **Latency** 3 cycles from `head` or `nudge` to its arrival and order. **Rate** one every 2 cycles,
-    ///   of whatever queue pairs.
+    ///   of whatever queue pairs; a datagram for a group takes 1 more.
     /// - **Order** packets and nudges take turns when both wait.
     /// - **Backpressure** 4 requests, 4 answers and 16 orders wait; with one of these full, what is handed out in this cycle
     ///   counted in, nothing begins. A ninth notice
-    ///   is forgotten: the peer's next marked packet gives another. `row_enable` and `row_index` follow `head`
-    ///   and `nudge` combinationally, to save a cycle, as `address_index` follows `row` and `pending` `colour`.
+    ///   is forgotten: the peer's next marked packet gives another. `row_enable`, `row_index` and `destination` follow `head`
+    ///   and `nudge` combinationally, and `row_index` follows `station`, to save a cycle, as `address_index` follows `row` and `pending` `colour`.
     /// - **Reset** forgets what is under way and empties the FIFOs.
     pub struct Lookup {
         pub clock: Signal<In, Clock>,
@@ -77,6 +78,8 @@ block! {
         pub address_index: Signal<Out, Bits<4>>,
         pub address: Signal<In, Bits<128>>,
         pub mac: Signal<In, Bits<48>>,
+        pub destination: Signal<Out, Bits<128>>,
+        pub station: Signal<In, Station>,
         pub colour: Signal<In, Bit>,
         pub enters: Signal<Out, Bit>,
         pub enters_colour: Signal<Out, Bit>,
@@ -102,6 +105,8 @@ block! {
         is_nudge: Reg<Bit>,
         /// A packet had its turn last.
         is_nudge_due: Reg<Bit>,
+        /// The head on offer was there in the cycle before, so that `station` is that of its destination.
+        is_seen: Reg<Bit>,
         /// Whose row was read.
         qpn: Reg<Bits<24>>,
         work_colour: Reg<Bit>,
@@ -113,6 +118,9 @@ block! {
         was_notified: Reg<Bit>,
         has_room: Signal<Local, Bit>,
         starts: Signal<Local, Bit>,
+        is_for_group: Signal<Local, Bit>,
+        has_head: Signal<Local, Bit>,
+        head_moves: Signal<Local, Bit>,
         picks_nudge: Signal<Local, Bit>,
         chosen: Signal<Local, Bits<24>>,
         passes: Signal<Local, Bit>,
@@ -129,7 +137,7 @@ impl Logic for Lookup {
     fn update(&mut self) {
         clock!(self, clock, requests, responses, orders, notices);
         dff_setup!(self, clock, is_looking, is_acting, is_nudge, is_nudge_due, qpn, work_colour, is_paused);
-        dff_setup!(self, clock, judgement, arrival, was_dropped, was_raw_dropped, was_notified);
+        dff_setup!(self, clock, judgement, arrival, was_dropped, was_raw_dropped, was_notified, is_seen);
         self.requests.reset.next = self.reset.val();
         self.responses.reset.next = self.reset.val();
         self.orders.reset.next = self.reset.val();
@@ -144,11 +152,18 @@ impl Logic for Lookup {
                 & ((self.requests.level.val() == self.last_arrival.val())
                     | (self.responses.level.val() == self.last_arrival.val())
                     | (self.orders.level.val() == self.last_order.val())));
+        // Who belongs to a group has to be known first.
+        self.destination.next = self.head.payload.val().dst_ip;
+        self.is_for_group.next = self.head.payload.val().dqpn.all() & !self.head.payload.val().raw;
+        self.has_head.next = self.head.valid.val() & (self.is_seen.q.val() | !self.is_for_group.val());
         self.starts.next =
-            !self.is_looking.q.val() & self.has_room.val() & (self.head.valid.val() | self.nudge.valid.val());
-        self.picks_nudge.next = self.nudge.valid.val() & (!self.head.valid.val() | self.is_nudge_due.q.val());
+            !self.is_looking.q.val() & self.has_room.val() & (self.has_head.val() | self.nudge.valid.val());
+        self.picks_nudge.next = self.nudge.valid.val() & (!self.has_head.val() | self.is_nudge_due.q.val());
         self.row_enable.next = self.starts.val();
         self.chosen.next = self.head.payload.val().dqpn;
+        if self.is_for_group.val() & self.station.val().is_group {
+            self.chosen.next = self.station.val().member;
+        }
         if self.picks_nudge.val() {
             self.chosen.next = self.nudge.payload.val().qpn;
         } else if self.head.payload.val().raw {
@@ -176,9 +191,12 @@ impl Logic for Lookup {
         self.judge.row.next = self.row.val();
         self.judge.address.next = self.address.val();
         self.judge.mac.next = self.mac.val();
+        self.judge.station.next = self.station.val();
         self.judge.pause.next = self.is_paused.q.val();
         self.judgement.d.next = self.judge.judgement.val();
-        self.head.ready.next = self.is_looking.q.val() & !self.is_nudge.q.val();
+        self.head_moves.next = self.is_looking.q.val() & !self.is_nudge.q.val();
+        self.head.ready.next = self.head_moves.val();
+        self.is_seen.d.next = self.head.valid.val() & !self.head_moves.val();
         self.nudge.ready.next = self.is_looking.q.val() & self.is_nudge.q.val();
         self.describe.head.next = self.head.payload.val();
         self.describe.nudge.next = self.nudge.payload.val();
@@ -228,6 +246,7 @@ impl Logic for Lookup {
             self.is_looking.d.next = false;
             self.is_acting.d.next = false;
             self.is_nudge_due.d.next = false;
+            self.is_seen.d.next = false;
             self.was_dropped.d.next = false;
             self.was_raw_dropped.d.next = false;
             self.was_notified.d.next = false;

@@ -22,10 +22,12 @@ pub enum Occasion {
     Failure = 3,
     /// The queue pair is in error: a receive that was posted to it is given up.
     Recall = 4,
-    /// A frame of a raw queue pair has left: as if its peer had acknowledged it.
+    /// What nobody will answer has left: as if its peer had acknowledged it.
     Departed = 5,
     /// The key that a SEND was to end has been judged, and is over if it was good.
     Parted = 6,
+    /// A datagram could not be sent, because its way is not known: a [`Failure`](Self::Failure) that leaves where departures do.
+    Astray = 7,
 }
 
 /// What a [`Task`] asks for, and an [`Errand`] once it is allowed.
@@ -92,6 +94,8 @@ record! {
         pub path_mtu: Bits<3>,
         /// Partition.
         pub p_key: Bits<16>,
+        /// Datagrams for it have this key.
+        pub q_key: Bits<32>,
         /// Address of the peer, first byte highest.
         pub peer_ip: Bits<128>,
         /// Which of the port's addresses it has.
@@ -222,8 +226,54 @@ record! {
         pub source_address: Bits<4>,
         /// Its packets are whole Ethernet frames, and nothing else here counts.
         pub raw: Bit,
-        /// Its requests are those of an unreliable connection, and nobody answers them.
+        /// Its requests are those of an unreliable connection, or datagrams, and nobody answers them.
         pub unreliable: Bit,
+        /// They are datagrams: each names its own way, and the queue pair at its end.
+        pub datagram: Bit,
+        /// Protection domain: of the ways that it may use.
+        pub pd: Bits<16>,
+        /// The key that it sends with datagrams which name none.
+        pub q_key: Bits<32>,
+    }
+}
+
+record! {
+    /// An address handle: the way of a datagram.
+    pub struct HandleRow {
+        /// It exists; of a row without it nothing else counts.
+        pub exists: Bit,
+        /// Protection domain.
+        pub pd: Bits<16>,
+        /// Next hop, or the address of a group, first byte highest.
+        pub peer_mac: Bits<48>,
+        /// Where it leads to, first byte highest.
+        pub peer_ip: Bits<128>,
+        /// UDP port packets leave from.
+        pub source_port: Bits<16>,
+        /// Hops packets may take.
+        pub hop_limit: Bits<8>,
+        /// DSCP and ECN bits.
+        pub traffic_class: Bits<8>,
+        /// Packets carry `vlan`.
+        pub has_vlan: Bit,
+        /// Tag.
+        pub vlan: Bits<16>,
+        /// IPv6 flow label.
+        pub flow_label: Bits<20>,
+        /// Which of the port's addresses packets leave from.
+        pub source_address: Bits<4>,
+    }
+}
+
+record! {
+    /// Whose an IP address is.
+    pub struct Station {
+        /// The port has it.
+        pub is_ours: Bit,
+        /// It is that of a group that the port belongs to.
+        pub is_group: Bit,
+        /// The queue pair that gets what is for the group.
+        pub member: Bits<24>,
     }
 }
 
@@ -468,9 +518,9 @@ record! {
         pub ackreq: Bit,
         /// BTH solicited event.
         pub solicited: Bit,
-        /// RETH or AtomicETH virtual address.
+        /// RETH or AtomicETH virtual address; of a SEND in one packet what its WQE has there, which is the `UdTarget` of a datagram.
         pub va: Bits<64>,
-        /// RETH or AtomicETH remote key.
+        /// RETH or AtomicETH remote key; likewise, the `Q_Key` of a datagram.
         pub rkey: Bits<32>,
         /// RETH DMA length.
         pub len: Bits<32>,
@@ -522,9 +572,9 @@ record! {
         pub ackreq: Bit,
         /// BTH solicited event.
         pub solicited: Bit,
-        /// RETH or AtomicETH virtual address.
+        /// RETH or AtomicETH virtual address; of a SEND in one packet what its WQE has there, which is the `UdTarget` of a datagram.
         pub va: Bits<64>,
-        /// RETH or AtomicETH remote key.
+        /// RETH or AtomicETH remote key; likewise, the `Q_Key` of a datagram.
         pub rkey: Bits<32>,
         /// RETH DMA length.
         pub len: Bits<32>,
@@ -538,6 +588,8 @@ record! {
         pub a2: Bits<64>,
         /// Bytes of payload.
         pub payload_len: Bits<13>,
+        /// Request: its message's place.
+        pub slot: Bits<6>,
         /// It was sent before.
         pub again: Bit,
     }
@@ -568,13 +620,13 @@ record! {
         pub occasion: Bits<3>,
         /// The queue pair.
         pub qpn: Bits<24>,
-        /// `Failure`: the message's place.
+        /// `Failure`, `Astray`: the message's place.
         pub slot: Bits<6>,
-        /// `Failure`: a `Status`. `Parted`: 0, or why the key could not be ended.
+        /// `Failure`, `Astray`: a `Status`. `Parted`: 0, or why the key could not be ended.
         pub status: Bits<8>,
         /// `Failure`: detail, for people.
         pub vendor: Bits<8>,
-        /// `Departed`: PSN of the frame.
+        /// `Departed`: PSN of the frame or packet.
         pub psn: Bits<24>,
     }
 }
@@ -594,8 +646,10 @@ record! {
         pub vendor: Bits<8>,
         /// A whole Ethernet frame, which is its payload.
         pub raw: Bit,
-        /// Its queue pair is an unreliable connection: nothing is answered.
+        /// It came on an unreliable connection, or is a datagram: nothing is answered.
         pub unreliable: Bit,
+        /// It is a datagram: its payload begins with 40 bytes that say where it comes from, and `a1` is the queue pair that has sent it.
+        pub datagram: Bit,
         /// BTH op-code, that of a reliable connection for the same packet; all from here to `payload_len` is zero for a nudge.
         pub op: Bits<8>,
         /// BTH acknowledge request.
@@ -624,7 +678,7 @@ record! {
         pub pd: Bits<16>,
         /// What its peer may do.
         pub rights: Bits<5>,
-        /// Code of its path MTU.
+        /// Code of its path MTU; of a datagram more than any payload has.
         pub path_mtu: Bits<3>,
         /// PSN of the first request it receives.
         pub receive_psn: Bits<24>,
@@ -696,7 +750,7 @@ record! {
         pub places: Bit,
         /// The payload is `value`, eight bytes, low byte first, and does not come on the stream.
         pub has_value: Bit,
-        /// That payload; of an atomic what it adds or swaps in.
+        /// That payload; of an atomic what it adds or swaps in; of a datagram the queue pair that has sent it.
         pub value: Bits<64>,
         /// A [`List`]: that of the entry or WQE `index`. A range that is refused is then the fault of this side.
         pub list: Bits<2>,

@@ -13,8 +13,9 @@ use super::over::Over;
 use super::place::Place;
 use super::receives::Receives;
 use super::records::{
-    Alarm, Arrival, Errand, KeyJob, Message, Nudge, Occasion, Operation, Order, PathRow, PeerRow, Progress,
-    ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Task, TxFailure, TxPacket, TxStep,
+    Alarm, Arrival, Errand, HandleRow, KeyJob, Message, Nudge, Occasion, Operation, Order, PathRow, PeerRow,
+    Progress, ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Station, Task, TxFailure, TxPacket,
+    TxStep,
 };
 use super::respond::Respond;
 use super::scatter::Scatter;
@@ -58,7 +59,7 @@ block! {
     /// ```
     ///
     /// - **Ports** `work`, `units`: checked work; `local`, `local_units`: what of it the copy engine carries out; `finished`: it has
-    ///   finished one; `progress`, `kick`: to the scheduler. `change`: queue pairs that change. `peer_*`, `path_*`, `ring_*`, `shared_*`, `address*`, `mac`:
+    ///   finished one; `progress`, `kick`: to the scheduler. `change`: queue pairs that change. `peer_*`, `path_*`, `handle*`, `ring_*`, `shared_*`, `address*`, `mac`, `destination`, `station`:
     ///   tables; `shared_change`: an SRQ begins anew. `doorbell`: of receive queues. `rx_*`, `tx_*`: the front ends; `tx_raw`: whole frames; `raw_queue_pair`: who gets those that come. `xlat`, `answer`: the MMU, as clients 3 and 4. `read*`: payload of packets; `list_*`: entries of receive
     ///   queues and WQEs; `word*`: what atomics find;
     ///   `write*`: payload that arrived; `taken`, `taken_write`: a command of anybody that the
@@ -95,6 +96,10 @@ block! {
         pub path_enable: Signal<Out, Bit>,
         pub path_index: Signal<Out, Bits<24>>,
         pub path: Signal<In, PathRow>,
+        pub handle_index: Signal<Out, Bits<24>>,
+        pub handle: Signal<In, HandleRow>,
+        pub destination: Signal<Out, Bits<128>>,
+        pub station: Signal<In, Station>,
         pub address_index: [Signal<Out, Bits<4>>; 2],
         pub address: [Signal<In, Bits<128>>; 2],
         pub mac: Signal<In, Bits<48>>,
@@ -236,6 +241,7 @@ block! {
         fetch_client: Constant<Bits<3>> = number(fetch::CLIENT),
         failure: Constant<Bits<3>> = number(Occasion::Failure as u64),
         departed: Constant<Bits<3>> = number(Occasion::Departed as u64),
+        astray: Constant<Bits<3>> = number(Occasion::Astray as u64),
     }
 }
 
@@ -360,6 +366,8 @@ impl<
         self.path_enable.next = self.template.path_enable.val();
         self.path_index.next = self.template.path_index.val();
         self.template.path.next = self.path.val();
+        self.handle_index.next = self.template.handle_index.val();
+        self.template.handle.next = self.handle.val();
         self.address_index[1].next = self.template.address_index.val();
         self.template.address.next = self.address[1].val();
         self.template.mac.next = self.mac.val();
@@ -439,6 +447,8 @@ impl<
         self.address_index[0].next = self.lookup.address_index.val();
         self.lookup.address.next = self.address[0].val();
         self.lookup.mac.next = self.mac.val();
+        self.destination.next = self.lookup.destination.val();
+        self.lookup.station.next = self.station.val();
         StreamSource::<Arrival>::join(&mut self.lookup.request, &mut self.requests.sink);
         StreamSource::<Arrival>::join(&mut self.requests.source, &mut self.sequence.arrival);
         StreamSource::<Arrival>::join(&mut self.lookup.response, &mut self.responses.sink);
@@ -659,11 +669,12 @@ impl<
         self.drains.ends[0].next = self.atomic_colours.drained.val();
         self.drains.ends[1].next = self.request_colours.drained.val();
         self.drains.ends[2].next = self.response_colours.drained.val();
-        // A frame's departure is told when its packet leaves.
+        // What nobody answers is told when its packet leaves, or has lost its way.
         self.departures.told.next = self.template.told.val();
         self.departures.heard.next = self.nudges.source.valid.val()
             & self.lookup.nudge.ready.val()
-            & (self.nudges.source.payload.val().occasion == self.departed.val());
+            & ((self.nudges.source.payload.val().occasion == self.departed.val())
+                | (self.nudges.source.payload.val().occasion == self.astray.val()));
         self.departures.drain.next = self.request_colours.drained.val();
         self.drains.ends[3].next = self.departures.drained.val();
         // A SEND that arrived may have asked for the end of a key: likewise.

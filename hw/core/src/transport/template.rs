@@ -5,13 +5,14 @@ pub mod route;
 mod tests;
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::Statistics;
 use stroma_abi::desc::statistics::SENDING_COUNTERS;
-use stroma_abi::wire::opcode::{CNP, SERVICE_AT, UNRELIABLE_BIT};
+use stroma_abi::desc::{Statistics, Status, UdTarget};
+use stroma_abi::wire::deth::OWN_KEY_BIT;
+use stroma_abi::wire::opcode::{CNP, DATAGRAM_BITS, SERVICE_AT, UNRELIABLE_BIT};
 
 use route::Route;
 
-use super::records::{Nudge, Occasion, PathRow, TxPacket};
+use super::records::{HandleRow, Nudge, Occasion, PathRow, TxPacket};
 use super::statistics::counter;
 use crate::constant::number;
 use crate::head::Head;
@@ -29,19 +30,21 @@ block! {
     /// Makes heads of packets, with the path of their queue pair, and lets their payload pass.
     ///
     /// - **Ports** `packet`, `payload`: a payload for each packet with `payload_len > 0`, in order; `path_enable`, `path_index`,
-    ///   `path`: the queue pair's path, there a cycle later; `address_index`, `address`: one of the port's addresses, in the
+    ///   `path`: the queue pair's path, there a cycle later; `handle_index`, `handle`: likewise, the address handle that the packet names if
+    ///   it is a datagram; `address_index`, `address`: one of the port's addresses, in the
     ///   same cycle; `mac`: the port's. `head`, `source`: heads, and their payload. `raw`: frames, the payload of packets whose
-    ///   path is `raw`, which get no head; `departed`: one for each, and for each request of an unreliable connection that would ask for an
+    ///   path is `raw`, which get no head; `departed`: one for each, and for each request of an unreliable connection or datagram that would ask for an
     ///   answer, in order. All of it is here by then, so its queue pair needs it no more. Requests of such a connection get its
-    ///   op-codes, and ask for nothing. `told`, `again`, `raw_sent`: high for a cycle, a departure is told, a packet is sent again, a frame is sent; `tally`, `tally_qpn`: likewise, what
+    ///   op-codes, and ask for nothing. A datagram goes where its handle leads; one whose handle does not exist, or is another domain's,
+    ///   is thrown away, and told as gone astray. `told`, `again`, `raw_sent`: high for a cycle, a departure is told, a packet is sent again, a frame is sent; `tally`, `tally_qpn`: likewise, what
     ///   is counted of a queue pair, a bit for each of the abi's counters of packets. A packet without a path,
     ///   whose queue pair is gone, is thrown away with its payload, and so is what a raw path has no payload for: an answer
     ///   that nobody waits for. `busy`: something is inside.
     /// - **Latency** 1 cycle from `packet` to `head`, 2 to `departed`; 0 from `payload` to `source` or `raw`, from the cycle behind that
     ///   in which the head is taken. **Rate** a packet every 2 cycles, 1 beat per cycle.
-    /// - **Backpressure** a head waits, and 8 payloads, and 8 departures; then `packet` does. A payload waits for its packet. `path`
-    ///   stays as it is until `path_enable`; `mac` and `address` go into a head as they are when it is taken. `payload`, `source`
-    ///   and `raw` are joined combinationally, `path` and `address` reach `head`; nothing else runs from port to port.
+    /// - **Backpressure** a head waits, and 8 payloads, and 8 departures; then `packet` does. A payload waits for its packet. `path` and
+    ///   `handle` stay as they are until `path_enable`; `mac` and `address` go into a head as they are when it is taken. `payload`, `source`
+    ///   and `raw` are joined combinationally, `path`, `handle` and `address` reach `head`; nothing else runs from port to port.
     /// - **Reset** forgets everything; payload of packets from before must not come any more.
     pub struct Template<const D: usize> {
         pub clock: Signal<In, Clock>,
@@ -51,6 +54,8 @@ block! {
         pub path_enable: Signal<Out, Bit>,
         pub path_index: Signal<Out, Bits<24>>,
         pub path: Signal<In, PathRow>,
+        pub handle_index: Signal<Out, Bits<24>>,
+        pub handle: Signal<In, HandleRow>,
         pub address_index: Signal<Out, Bits<4>>,
         pub address: Signal<In, Bits<128>>,
         pub mac: Signal<In, Bits<48>>,
@@ -84,16 +89,28 @@ block! {
         /// It is a request that nobody will answer.
         is_unanswered: Signal<Local, Bit>,
         departs: Signal<Local, Bit>,
+        /// It is a datagram whose way is not known, or not its queue pair's.
+        is_astray: Signal<Local, Bit>,
+        /// It has a path, and leaves.
+        is_sent: Signal<Local, Bit>,
+        /// The way it takes: its queue pair's path, or a handle.
+        way: Signal<Local, HandleRow>,
         mapped_at: Constant<Bits<8>> = number(MAPPED_AT),
         mapped: Constant<Bits<128>> = number(MAPPED),
         cnp: Constant<Bits<8>> = number(CNP.code),
         becn: Constant<Bits<8>> = number(BECN),
         /// What op-codes of unreliable connections have, and those of reliable ones have not.
         unreliable_bit: Constant<Bits<8>> = number(UNRELIABLE_BIT),
+        datagram_bits: Constant<Bits<8>> = number(DATAGRAM_BITS),
         service_at: Constant<Bits<3>> = number(SERVICE_AT),
+        handle_at: Constant<Bits<6>> = number(UdTarget::ADDRESS_HANDLE.offset()),
+        peer_at: Constant<Bits<6>> = number(UdTarget::DESTINATION_QP.offset()),
+        own_key_at: Constant<Bits<5>> = number(OWN_KEY_BIT.ilog2()),
         sent_at: Constant<Bits<1>> = number(counter(Statistics::SENT_PKTS)),
         again_at: Constant<Bits<1>> = number(counter(Statistics::RETRANS_PKTS)),
         departure: Constant<Bits<3>> = number(Occasion::Departed as u64),
+        astray: Constant<Bits<3>> = number(Occasion::Astray as u64),
+        unknown_way: Constant<Bits<8>> = number(Status::LocalQueuePair as u64),
     }
 }
 
@@ -107,8 +124,11 @@ impl<const D: usize> Logic for Template<D> {
 
         // Nobody else fills the queues, so room that is there stays until the packet goes.
         self.has_room.next = self.route.way.ready.val() & self.departures.sink.ready.val();
+        self.is_astray.next = self.path.val().datagram
+            & (!self.handle.val().exists | (self.handle.val().pd != self.path.val().pd));
+        self.is_sent.next = self.path.val().exists & !self.is_astray.val();
         self.has_head.next =
-            self.looking.q.val() & self.has_room.val() & self.path.val().exists & !self.path.val().raw;
+            self.looking.q.val() & self.has_room.val() & self.is_sent.val() & !self.path.val().raw;
         self.goes.next =
             self.looking.q.val() & self.has_room.val() & (self.head.ready.val() | !self.has_head.val());
         self.takes.next = !self.looking.q.val();
@@ -122,23 +142,39 @@ impl<const D: usize> Logic for Template<D> {
         }
         self.path_enable.next = self.takes.val() & self.packet.valid.val();
         self.path_index.next = self.packet.payload.val().qpn;
-        self.address_index.next = self.path.val().source_address;
+        self.handle_index.next = self.packet.payload.val().va.get_bits::<24>(self.handle_at.val().index());
+
+        self.way.next = self.handle.val();
+        if !self.path.val().datagram {
+            self.way.next.exists = self.path.val().exists;
+            self.way.next.pd = self.path.val().pd;
+            self.way.next.peer_mac = self.path.val().peer_mac;
+            self.way.next.peer_ip = self.path.val().peer_ip;
+            self.way.next.source_port = self.path.val().source_port;
+            self.way.next.hop_limit = self.path.val().hop_limit;
+            self.way.next.traffic_class = self.path.val().traffic_class;
+            self.way.next.has_vlan = self.path.val().has_vlan;
+            self.way.next.vlan = self.path.val().vlan;
+            self.way.next.flow_label = self.path.val().flow_label;
+            self.way.next.source_address = self.path.val().source_address;
+        }
+        self.address_index.next = self.way.val().source_address;
 
         self.head.valid.next = self.has_head.val();
         self.head.payload.next.raw = false;
-        self.head.payload.next.dmac = self.path.val().peer_mac;
+        self.head.payload.next.dmac = self.way.val().peer_mac;
         self.head.payload.next.smac = self.mac.val();
-        self.head.payload.next.tagged = self.path.val().has_vlan;
-        self.head.payload.next.tci = self.path.val().vlan;
-        self.head.payload.next.v6 = (self.path.val().peer_ip >> self.mapped_at.val()) != self.mapped.val();
-        self.head.payload.next.tclass = self.path.val().traffic_class;
-        self.head.payload.next.flow = self.path.val().flow_label;
+        self.head.payload.next.tagged = self.way.val().has_vlan;
+        self.head.payload.next.tci = self.way.val().vlan;
+        self.head.payload.next.v6 = (self.way.val().peer_ip >> self.mapped_at.val()) != self.mapped.val();
+        self.head.payload.next.tclass = self.way.val().traffic_class;
+        self.head.payload.next.flow = self.way.val().flow_label;
         self.head.payload.next.ident = 0.into();
         self.head.payload.next.dont_fragment = true;
-        self.head.payload.next.hops = self.path.val().hop_limit;
+        self.head.payload.next.hops = self.way.val().hop_limit;
         self.head.payload.next.src_ip = self.address.val();
-        self.head.payload.next.dst_ip = self.path.val().peer_ip;
-        self.head.payload.next.sport = self.path.val().source_port;
+        self.head.payload.next.dst_ip = self.way.val().peer_ip;
+        self.head.payload.next.sport = self.way.val().source_port;
         self.head.payload.next.udp_sum = 0.into();
         // A notification of congestion belongs to no service, and is the same for all.
         self.is_unanswered.next =
@@ -146,6 +182,9 @@ impl<const D: usize> Logic for Template<D> {
         self.head.payload.next.op = self.held.q.val().op;
         if self.is_unanswered.val() {
             self.head.payload.next.op = self.held.q.val().op | self.unreliable_bit.val();
+        }
+        if self.path.val().datagram {
+            self.head.payload.next.op = self.held.q.val().op | self.datagram_bits.val();
         }
         self.head.payload.next.solicited = self.held.q.val().solicited;
         // No other path is ever armed, and the specification calls that migrated.
@@ -168,10 +207,18 @@ impl<const D: usize> Logic for Template<D> {
         self.head.payload.next.a2 = self.held.q.val().a2;
         self.head.payload.next.qkey = 0.into();
         self.head.payload.next.sqpn = 0.into();
+        if self.path.val().datagram {
+            self.head.payload.next.dqpn = self.held.q.val().va.get_bits::<24>(self.peer_at.val().index());
+            self.head.payload.next.sqpn = self.held.q.val().qpn;
+            self.head.payload.next.qkey = self.held.q.val().rkey;
+            if self.held.q.val().rkey.get_bit(self.own_key_at.val().index()) {
+                self.head.payload.next.qkey = self.path.val().q_key;
+            }
+        }
         self.head.payload.next.payload_len = self.held.q.val().payload_len;
 
         self.route.way.valid.next = self.goes.val() & self.held.q.val().payload_len.any();
-        self.route.way.payload.next.passes = self.path.val().exists;
+        self.route.way.payload.next.passes = self.is_sent.val();
         self.route.way.payload.next.raw = self.path.val().raw;
         StreamSink::<Beat<D>>::link(&mut self.payload, &mut self.route.payload);
         StreamSource::<Beat<D>>::link(&mut self.source, &mut self.route.source);
@@ -181,7 +228,9 @@ impl<const D: usize> Logic for Template<D> {
         self.sends_frame.next = self.path.val().raw & self.held.q.val().payload_len.any();
         self.departs.next = self.goes.val()
             & self.path.val().exists
-            & (self.sends_frame.val() | (self.is_unanswered.val() & self.held.q.val().ackreq));
+            & (self.sends_frame.val()
+                | self.is_astray.val()
+                | (self.is_unanswered.val() & self.held.q.val().ackreq));
         self.departures.sink.valid.next = self.departs.val();
         self.departures.sink.payload.next.occasion = self.departure.val();
         self.departures.sink.payload.next.qpn = self.held.q.val().qpn;
@@ -189,15 +238,21 @@ impl<const D: usize> Logic for Template<D> {
         self.departures.sink.payload.next.status = 0.into();
         self.departures.sink.payload.next.vendor = 0.into();
         self.departures.sink.payload.next.psn = self.held.q.val().psn;
+        if self.is_astray.val() {
+            self.departures.sink.payload.next.occasion = self.astray.val();
+            self.departures.sink.payload.next.slot = self.held.q.val().slot;
+            self.departures.sink.payload.next.status = self.unknown_way.val();
+            self.departures.sink.payload.next.psn = 0.into();
+        }
         StreamSource::<Nudge>::link(&mut self.departed, &mut self.departures.source);
         self.has_departed.d.next = self.departs.val();
         self.told.next = self.has_departed.q.val();
-        self.has_sent.d.next = self.goes.val() & self.path.val().exists & self.sends_frame.val();
+        self.has_sent.d.next = self.goes.val() & self.is_sent.val() & self.sends_frame.val();
         self.raw_sent.next = self.has_sent.q.val();
 
-        self.repeats.d.next = self.goes.val() & self.path.val().exists & self.held.q.val().again;
+        self.repeats.d.next = self.goes.val() & self.is_sent.val() & self.held.q.val().again;
         self.again.next = self.repeats.q.val();
-        self.leaves.d.next = self.goes.val() & self.path.val().exists;
+        self.leaves.d.next = self.goes.val() & self.is_sent.val();
         self.counts.next = 0.into();
         self.counts.next = self.counts.val().replace_bit(self.sent_at.val().index(), self.leaves.q.val());
         self.counts.next = self.counts.val().replace_bit(self.again_at.val().index(), self.repeats.q.val());

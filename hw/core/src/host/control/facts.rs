@@ -49,6 +49,8 @@ pub struct Facts {
     pub outstanding: u32,
     /// Pages of BAR2.
     pub doorbell_pages: u32,
+    /// Address handles.
+    pub address_handles: u32,
     /// What the build can do, bit by bit as in `capabilities::FEATURES`.
     pub features: u32,
     /// First 64 bits of the hash of the RTL text.
@@ -60,7 +62,7 @@ pub struct Facts {
 impl Facts {
     /// Registers that the build decides, and what they read; the entries of the catalogue apart.
     #[must_use]
-    pub fn registers(&self) -> [(Block, Reg, u64); 12] {
+    pub fn registers(&self) -> [(Block, Reg, u64); 13] {
         use capabilities as c;
         let of = |reg: Reg, value: u32| (c::BLOCK, reg, u64::from(value));
         [
@@ -75,6 +77,7 @@ impl Facts {
             of(c::DOORBELL_PAGES, self.doorbell_pages),
             (c::BLOCK, c::LIMITS, limits()),
             of(c::FEATURES, self.features),
+            of(c::ADDRESS_HANDLES, self.address_handles),
             (catalogue::BLOCK, catalogue::SLOTS, self.kernels.len() as u64),
         ]
     }

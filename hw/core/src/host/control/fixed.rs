@@ -8,7 +8,7 @@ use crate::constant::{constants, number};
 use crate::prim::reg::Reg;
 
 /// Places with something fixed.
-const WORDS: usize = 42;
+const WORDS: usize = 45;
 
 block! {
     /// Shows what is fixed at a place.

@@ -4,13 +4,15 @@ use num_bigint::BigUint;
 use stroma_abi::desc::RING_ALIGN_LOG;
 use stroma_abi::desc::mailbox::{BODY_AT, Command, CommandStatus, MAILBOX_LEN, ObjectKind, Reply};
 use stroma_abi::regs::map::{
-    BAR0, BAR2_AT, DOORBELL_PAGE, events, identity, kernels, mailbox, moderation, port,
+    BAR0, BAR2_AT, DOORBELL_PAGE, PORT_ADDRESSES, PORT_GROUPS, events, groups, identity, kernels, mailbox,
+    moderation, port,
 };
 use stroma_abi::regs::{Access, Block, Reg};
 
 use super::moderation::Moderation;
 use crate::host::work::PageStore;
 use crate::state::command::{ObjectCommand, ObjectReply};
+use crate::transport::records::Station;
 
 /// What a store does besides being kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +125,28 @@ impl Bars {
     pub fn address(&self, index: usize) -> u128 {
         let half = |reg| u128::from(self.get(&port::BLOCK, reg, index).swap_bytes());
         half(&port::ADDRESS_LOW) << 64 | half(&port::ADDRESS_HIGH)
+    }
+
+    /// The address of a group, first byte highest.
+    #[must_use]
+    pub fn group(&self, index: usize) -> u128 {
+        let half = |reg| u128::from(self.get(&groups::BLOCK, reg, index).swap_bytes());
+        half(&groups::LOW) << 64 | half(&groups::HIGH)
+    }
+
+    /// Whose an address is.
+    #[must_use]
+    pub fn station(&self, destination: u128) -> Station {
+        let is_ours = (0..PORT_ADDRESSES).any(|index| self.address(index) == destination);
+        let member = |index| self.get(&groups::BLOCK, &groups::MEMBER, index);
+        let group = (0..PORT_GROUPS)
+            .filter(|index| member(*index) >> 31 == 1)
+            .find(|index| self.group(*index) == destination);
+        Station {
+            is_ours: is_ours && destination != 0,
+            is_group: group.is_some(),
+            member: group.map_or(0, |index| member(index) & 0xff_ffff).into(),
+        }
     }
 
     /// Cycles that an invocation may take, and that may pass between two packets of a request.

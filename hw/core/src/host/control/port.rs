@@ -4,6 +4,7 @@ use rust_hdl::prelude::*;
 use stroma_abi::regs::map::{PORT_ADDRESSES, port};
 
 use super::place::{PLACE_BITS, RegisterStore, bit, part, place};
+use super::stations::{HALF_BITS, HalfStore};
 use crate::constant::number;
 use crate::prim::ram::LutRam;
 use crate::prim::reg::Reg;
@@ -13,8 +14,6 @@ use crate::prim::reverse::Reverse;
 pub const ADDRESS_BITS: usize = 4;
 /// Halves of addresses.
 const HALVES: usize = 2 * PORT_ADDRESSES;
-/// Bits that name a half.
-const HALF_BITS: usize = ADDRESS_BITS + 1;
 /// Who looks an address up: the receiving side and the sending side.
 pub const READERS: usize = 2;
 
@@ -33,7 +32,7 @@ block! {
     /// since reset; without it the half counts as zero, so nothing has to be scrubbed.
     ///
     /// - **Ports** `place`: eight aligned bytes of BAR0; `word`: the register there, 0 elsewhere; `store`: stores to BAR0; `mac`:
-    ///   the MAC address, first byte highest; `raw_queue_pair`, `raw_enable`: who gets raw frames, and whether they are wanted; `index[i]`, `address[i]`: an address, first byte highest.
+    ///   the MAC address, first byte highest; `raw_queue_pair`, `raw_enable`: who gets raw frames, and whether they are wanted; `index[i]`, `address[i]`: an address, first byte highest; `stored`: a half of one that changes.
     /// - **Latency** 1 cycle from `place` to `word` and from `store` to all else; 0 from `index` to `address`.
     ///   **Rate** a place, a store and an index of each reader per cycle.
     /// - **Reset** clears all at once.
@@ -48,7 +47,9 @@ block! {
         pub raw_enable: Signal<Out, Bit>,
         pub index: [Signal<In, Bits<ADDRESS_BITS>>; READERS],
         pub address: [Signal<Out, Bits<128>>; READERS],
+        pub stored: Signal<Out, HalfStore>,
         found: Reg<Bits<64>>,
+        half_store: Reg<HalfStore>,
         mac_bytes: Reg<Bits<48>>,
         raw_word: Reg<Bits<64>>,
         is_stored: Reg<Bits<HALVES>>,
@@ -85,7 +86,7 @@ impl Logic for PortTable {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, shown, kept);
-        dff_setup!(self, clock, found, mac_bytes, raw_word, is_stored);
+        dff_setup!(self, clock, found, mac_bytes, raw_word, is_stored, half_store);
 
         // A store goes over what was there.
         self.half.next = bit_cast::<5, 13>(self.store.val().place - self.first.val());
@@ -109,6 +110,10 @@ impl Logic for PortTable {
         if self.stores.val() {
             self.is_stored.d.next = self.is_stored.q.val().replace_bit(self.half.val().index(), true);
         }
+        self.half_store.d.next.valid = self.stores.val();
+        self.half_store.d.next.half = self.half.val();
+        self.half_store.d.next.bytes = self.merged.val();
+        self.stored.next = self.half_store.q.val();
         if self.store.val().valid & (self.store.val().place == self.mac_place.val()) {
             self.mac_bytes.d.next = (self.mac_bytes.q.val() & !bit_cast::<48, 64>(self.store.val().mask))
                 | bit_cast::<48, 64>(self.store.val().data & self.store.val().mask);
@@ -170,6 +175,7 @@ impl Logic for PortTable {
             self.is_stored.d.next = 0.into();
             self.mac_bytes.d.next = 0.into();
             self.raw_word.d.next = 0.into();
+            self.half_store.d.next.valid = false;
         }
     }
 }

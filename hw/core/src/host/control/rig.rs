@@ -27,6 +27,7 @@ pub(super) fn facts() -> Facts {
         memory_regions: 1 << 12,
         outstanding: 16,
         doorbell_pages: 1 << 6,
+        address_handles: 1 << 7,
         features: 0x25,
         rtl_hash: 0x0123_4567_89ab_cdef,
         kernels: (1..=3)
@@ -119,6 +120,7 @@ impl Rig {
             (&capabilities::DOORBELL_PAGES, facts.doorbell_pages),
             (&capabilities::LIMITS, 0x100c_1008),
             (&capabilities::FEATURES, facts.features),
+            (&capabilities::ADDRESS_HANDLES, facts.address_handles),
         ] {
             self.bars.set(&capabilities::BLOCK, reg, 0, value.into());
         }

@@ -123,6 +123,7 @@ fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<D
     }
     let (is_reliable, is_raw) = (kind == Some(QueuePairKind::Reliable), kind == Some(QueuePairKind::Raw));
     let is_unreliable = kind == Some(QueuePairKind::Unreliable);
+    let is_datagram = kind == Some(QueuePairKind::Datagram);
     let room = count * UNIT - BODY_AT;
     let fits = entries(head) * Sge::LEN <= room;
     let (inline_is_legal, is_list) = match WorkOp::from_code(head.opcode) {
@@ -130,6 +131,7 @@ fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<D
         Some(Nop | Scatter) => (false, fits),
         Some(Send | SendImm | SendInv | Write | WriteImm) if is_reliable => (true, fits),
         Some(Send | SendImm | Write | WriteImm) if is_unreliable => (true, fits),
+        Some(Send | SendImm) if is_datagram => (true, fits),
         Some(Send) if is_raw => (true, fits),
         Some(Read) if is_reliable => (false, fits),
         Some(CmpSwap | FetchAdd) if is_reliable => (false, entries(head) == 1 && head.length == 8),
@@ -145,6 +147,11 @@ fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<D
     } else if !is_list {
         Some(Defect::SgeCount)
     } else if is_raw && head.opcode == Send as u8 && !(14..=4096).contains(&head.length) {
+        Some(Defect::FrameLength)
+    } else if is_datagram
+        && matches!(WorkOp::from_code(head.opcode), Some(Send | SendImm))
+        && head.length > 4096
+    {
         Some(Defect::FrameLength)
     } else {
         None

@@ -23,6 +23,10 @@ pub const REQUESTS: &[WorkOp] = &[
 ];
 /// What unreliable queue pairs ask of theirs: what needs no answer.
 pub const UNANSWERED: &[WorkOp] = &[WorkOp::Send, WorkOp::SendImm, WorkOp::Write, WorkOp::WriteImm];
+/// What queue pairs for datagrams send.
+pub const DATAGRAMS: &[WorkOp] = &[WorkOp::Send, WorkOp::SendImm];
+/// Bytes of the longest datagram.
+pub const DATAGRAM_MAX: usize = PAYLOAD_MAX;
 /// What raw queue pairs put on the wire.
 pub const FRAMES: &[WorkOp] = &[WorkOp::Send];
 /// Bytes of the shortest frame: its header.

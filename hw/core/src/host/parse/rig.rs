@@ -186,6 +186,8 @@ pub(super) fn random(rng: &mut SplitMix64, bad: u64) -> Case {
     let is_raw = rng.below(4) == 0;
     if is_raw {
         job.kind = (QueuePairKind::Raw as u64).into();
+    } else if rng.below(12) == 0 {
+        job.kind = (QueuePairKind::Datagram as u64).into();
     } else if rng.below(4) != 0 {
         job.kind = (QueuePairKind::Reliable as u64).into();
     }

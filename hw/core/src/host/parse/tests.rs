@@ -66,7 +66,7 @@ const FLUSHED: (u64, u64) = (Status::Flushed as u64, 0);
 fn agrees_with_the_model() {
     let mut rig = Rig::new();
     for (seed, bad) in [(1, 1_000_000), (2, 10), (3, 2), (4, 1)] {
-        let cases = cases(seed, 360, bad);
+        let cases = cases(seed, 720, bad);
         rig.check(&cases);
     }
 }
@@ -75,7 +75,7 @@ fn agrees_with_the_model() {
 fn the_random_jobs_meet_every_verdict() {
     let outcomes: Vec<_> = [(1, 1_000_000), (2, 10), (3, 2), (4, 1)]
         .into_iter()
-        .flat_map(|(seed, bad)| cases(seed, 360, bad))
+        .flat_map(|(seed, bad)| cases(seed, 720, bad))
         .map(|case| (case.outcome(), case))
         .collect();
     let met: Vec<(u64, u64)> = outcomes.iter().flat_map(|(outcome, _)| verdicts(&outcome.works)).collect();

@@ -224,6 +224,7 @@ impl Owner {
     /// What the sending side reads; `None` when there is no such queue pair.
     pub(super) fn row(&self, number: u32) -> Option<SendRow> {
         let queue_pair = self.queue_pairs.get(&number)?;
+        let is_datagram = queue_pair.kind == QueuePairKind::Datagram as u8;
         Some(SendRow {
             exists: true,
             state: u64::from(queue_pair.state).into(),
@@ -234,7 +235,7 @@ impl Owner {
             log: u64::from(queue_pair.send_log).into(),
             base: (queue_pair.send_base >> 12).into(),
             pace: u64::from(queue_pair.pace).into(),
-            path_mtu: u64::from(queue_pair.path_mtu).into(),
+            path_mtu: u64::from(if is_datagram { 5 } else { queue_pair.path_mtu }).into(),
             send_psn: u64::from(queue_pair.send_psn.value()).into(),
             reads_out: u64::from(queue_pair.reads_out).into(),
             timeout: u64::from(queue_pair.timeout).into(),
@@ -273,6 +274,7 @@ fn peer_row(queue_pair: &QueuePair) -> PeerRow {
         rights: u64::from(queue_pair.rights).into(),
         path_mtu: u64::from(queue_pair.path_mtu).into(),
         p_key: u64::from(queue_pair.p_key).into(),
+        q_key: u64::from(queue_pair.q_key).into(),
         peer_ip: BigUint::from(queue_pair.peer_ip.swap_bytes()).into(),
         source_address: u64::from(queue_pair.source_address).into(),
         receive_psn: u64::from(queue_pair.receive_psn.value()).into(),
@@ -306,7 +308,12 @@ fn path_row(queue_pair: &QueuePair) -> Option<PathRow> {
         flow_label: u64::from(queue_pair.flow_label).into(),
         source_address: u64::from(queue_pair.source_address).into(),
         raw: queue_pair.kind == QueuePairKind::Raw as u8,
-        unreliable: queue_pair.kind == QueuePairKind::Unreliable as u8,
+        unreliable: [QueuePairKind::Unreliable, QueuePairKind::Datagram]
+            .iter()
+            .any(|kind| queue_pair.kind == *kind as u8),
+        datagram: queue_pair.kind == QueuePairKind::Datagram as u8,
+        pd: u64::from(queue_pair.pd).into(),
+        q_key: u64::from(queue_pair.q_key).into(),
     })
 }
 

@@ -42,6 +42,7 @@ block! {
         rights_at: Constant<Bits<10>> = number(QueuePair::RIGHTS.offset()),
         path_mtu_at: Constant<Bits<10>> = number(QueuePair::PATH_MTU.offset()),
         p_key_at: Constant<Bits<10>> = number(QueuePair::P_KEY.offset()),
+        q_key_at: Constant<Bits<10>> = number(QueuePair::Q_KEY.offset()),
         peer_ip_at: Constant<Bits<10>> = number(QueuePair::PEER_IP.offset()),
         source_address_at: Constant<Bits<10>> = number(QueuePair::SOURCE_ADDRESS.offset()),
         receive_psn_at: Constant<Bits<10>> = number(QueuePair::RECEIVE_PSN.offset()),
@@ -81,6 +82,7 @@ impl<const QPS: usize> Logic for Peers<QPS> {
         self.rows.write_data.next.rights = self.body.val().get_bits::<5>(self.rights_at.val().index());
         self.rows.write_data.next.path_mtu = self.body.val().get_bits::<3>(self.path_mtu_at.val().index());
         self.rows.write_data.next.p_key = self.body.val().get_bits::<16>(self.p_key_at.val().index());
+        self.rows.write_data.next.q_key = self.body.val().get_bits::<32>(self.q_key_at.val().index());
         self.peer_ip.forward.next = self.body.val().get_bits::<128>(self.peer_ip_at.val().index());
         self.rows.write_data.next.peer_ip = self.peer_ip.reversed.val();
         self.rows.write_data.next.source_address =
@@ -119,10 +121,13 @@ block! {
         peer_mac: Reverse<48>,
         peer_ip: Reverse<128>,
         state: Signal<Local, Bits<3>>,
+        kind: Signal<Local, Bits<3>>,
         log: Constant<Bits<5>> = number(QPS),
         state_at: Constant<Bits<10>> = number(QueuePair::STATE.offset()),
         kind_at: Constant<Bits<10>> = number(QueuePair::KIND.offset()),
+        pd_at: Constant<Bits<10>> = number(QueuePair::PD.offset()),
         peer_at: Constant<Bits<10>> = number(QueuePair::PEER.offset()),
+        q_key_at: Constant<Bits<10>> = number(QueuePair::Q_KEY.offset()),
         p_key_at: Constant<Bits<10>> = number(QueuePair::P_KEY.offset()),
         peer_mac_at: Constant<Bits<10>> = number(QueuePair::PEER_MAC.offset()),
         peer_ip_at: Constant<Bits<10>> = number(QueuePair::PEER_IP.offset()),
@@ -135,6 +140,7 @@ block! {
         source_address_at: Constant<Bits<10>> = number(QueuePair::SOURCE_ADDRESS.offset()),
         raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u64),
         unreliable: Constant<Bits<3>> = number(QueuePairKind::Unreliable as u64),
+        datagram: Constant<Bits<3>> = number(QueuePairKind::Datagram as u64),
     }
 }
 
@@ -155,8 +161,8 @@ impl<const QPS: usize> Logic for Paths<QPS> {
         self.rows.write_enable.next = self.write.val();
         self.rows.write_address.next = self.write_index.val();
         self.state.next = self.body.val().get_bits::<3>(self.state_at.val().index());
-        self.rows.write_data.next.exists =
-            self.body.val().get_bits::<3>(self.kind_at.val().index()).any() & (self.state.val() >> 1).any();
+        self.kind.next = self.body.val().get_bits::<3>(self.kind_at.val().index());
+        self.rows.write_data.next.exists = self.kind.val().any() & (self.state.val() >> 1).any();
         self.rows.write_data.next.peer = self.body.val().get_bits::<24>(self.peer_at.val().index());
         self.rows.write_data.next.p_key = self.body.val().get_bits::<16>(self.p_key_at.val().index());
         self.peer_mac.forward.next = self.body.val().get_bits::<48>(self.peer_mac_at.val().index());
@@ -174,10 +180,12 @@ impl<const QPS: usize> Logic for Paths<QPS> {
             self.body.val().get_bits::<20>(self.flow_label_at.val().index());
         self.rows.write_data.next.source_address =
             self.body.val().get_bits::<4>(self.source_address_at.val().index());
-        self.rows.write_data.next.raw =
-            self.body.val().get_bits::<3>(self.kind_at.val().index()) == self.raw.val();
+        self.rows.write_data.next.raw = self.kind.val() == self.raw.val();
         self.rows.write_data.next.unreliable =
-            self.body.val().get_bits::<3>(self.kind_at.val().index()) == self.unreliable.val();
+            (self.kind.val() == self.unreliable.val()) | (self.kind.val() == self.datagram.val());
+        self.rows.write_data.next.datagram = self.kind.val() == self.datagram.val();
+        self.rows.write_data.next.pd = self.body.val().get_bits::<16>(self.pd_at.val().index());
+        self.rows.write_data.next.q_key = self.body.val().get_bits::<32>(self.q_key_at.val().index());
     }
 }
 

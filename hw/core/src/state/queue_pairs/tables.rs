@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::{QueuePair, QueuePairKind};
 
+use super::modification::PATH_MTU_MAX;
 use super::rows::{Paths, Peers, Results, Rings};
 use crate::constant::number;
 use crate::fabric::records::ResultRow;
@@ -82,6 +83,8 @@ block! {
         send_psn_at: Constant<Bits<10>> = number(QueuePair::SEND_PSN.offset()),
         reads_out_at: Constant<Bits<10>> = number(QueuePair::READS_OUT.offset()),
         timeout_at: Constant<Bits<10>> = number(QueuePair::TIMEOUT.offset()),
+        datagram: Constant<Bits<3>> = number(QueuePairKind::Datagram as u64),
+        path_mtu_max: Constant<Bits<3>> = number(PATH_MTU_MAX),
     }
 }
 
@@ -133,6 +136,10 @@ impl<const QPS: usize> Logic for Tables<QPS> {
         self.rows.write_data.next.base = self.stored.val().get_bits::<52>(self.base_at.val().index());
         self.rows.write_data.next.pace = self.stored.val().get_bits::<24>(self.pace_at.val().index());
         self.rows.write_data.next.path_mtu = self.stored.val().get_bits::<3>(self.path_mtu_at.val().index());
+        // A datagram is one packet, whatever the way to its peer.
+        if self.stored.val().get_bits::<3>(self.kind_at.val().index()) == self.datagram.val() {
+            self.rows.write_data.next.path_mtu = self.path_mtu_max.val();
+        }
         self.rows.write_data.next.send_psn = self.stored.val().get_bits::<24>(self.send_psn_at.val().index());
         self.rows.write_data.next.reads_out =
             self.stored.val().get_bits::<5>(self.reads_out_at.val().index());

@@ -60,6 +60,7 @@ impl Logic for Deliver {
         self.packet.payload.next.len = self.held.q.val().len;
         self.packet.payload.next.aeth = self.held.q.val().aeth;
         self.packet.payload.next.payload_len = self.held.q.val().payload_len;
+        self.packet.payload.next.slot = self.held.q.val().slot;
         self.packet.payload.next.again = self.held.q.val().again;
         self.failed.valid.next = self.is_held.q.val() & self.is_bad.val();
         self.failed.payload.next.is_response = self.held.q.val().is_response;

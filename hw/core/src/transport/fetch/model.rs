@@ -121,6 +121,7 @@ pub(super) fn fate(packet: &Packet) -> Fate {
                 a1: head.a1,
                 a2: head.a2,
                 payload_len: head.payload_len,
+                slot: head.slot,
                 again: head.again,
             };
             // Tests put inline bytes into packets of one step, so that no order is to be kept.

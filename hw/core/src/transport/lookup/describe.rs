@@ -2,21 +2,23 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::queue_pair::QueuePairKind;
-use stroma_abi::wire::opcode::{RC_ACKNOWLEDGE, UNRELIABLE_BIT};
+use stroma_abi::wire::opcode::{DATAGRAM_BITS, RC_ACKNOWLEDGE, UNRELIABLE_BIT};
 
 use crate::constant::number;
 use crate::head::Head;
 use crate::transport::records::{Arrival, Nudge, Occasion, PeerRow};
 use crate::transport::sequence::reply::POSITIVE;
 
+/// Code of a path MTU that every datagram keeps, with the 40 bytes in front of it.
+const DATAGRAM_MTU: usize = 6;
 /// Bits of an AETH below its syndrome.
 const SYNDROME_AT: usize = 24;
 
 block! {
     /// Puts an arrival together. Combinational.
     ///
-    /// What has departed becomes an acknowledgement: nobody will say more of it. A packet of an unreliable connection gets the op-code
-    /// that it would have on a reliable one, so that its judges know it.
+    /// What has departed becomes an acknowledgement: nobody will say more of it. What went astray becomes a failure. A packet of an unreliable
+    /// connection, or a datagram, gets the op-code that it would have on a reliable one, so that its judges know it.
     ///
     /// - **Ports** `head`, `nudge`: the packet, or, with `is_nudge`, the nudge; `qpn`, `row`: its queue pair; `colour`: in which the row
     ///   was read. `arrival`: all of it that counts; zero where it says nothing.
@@ -29,11 +31,16 @@ block! {
         pub colour: Signal<In, Bit>,
         pub arrival: Signal<Out, Arrival>,
         is_unreliable: Signal<Local, Bit>,
+        is_datagram: Signal<Local, Bit>,
         packet: Constant<Bits<3>> = number(Occasion::Packet as u8),
         departed: Constant<Bits<3>> = number(Occasion::Departed as u8),
         acknowledge: Constant<Bits<8>> = number(RC_ACKNOWLEDGE.code),
         unreliable: Constant<Bits<3>> = number(QueuePairKind::Unreliable as u8),
-        reliable_op: Constant<Bits<8>> = number(!UNRELIABLE_BIT),
+        datagram: Constant<Bits<3>> = number(QueuePairKind::Datagram as u8),
+        astray: Constant<Bits<3>> = number(Occasion::Astray as u8),
+        failure: Constant<Bits<3>> = number(Occasion::Failure as u8),
+        reliable_op: Constant<Bits<8>> = number(!(UNRELIABLE_BIT | DATAGRAM_BITS)),
+        datagram_mtu: Constant<Bits<3>> = number(DATAGRAM_MTU),
         positive: Constant<Bits<32>> = number(u64::from(POSITIVE.encode()) << SYNDROME_AT),
     }
 }
@@ -57,8 +64,13 @@ impl Logic for Describe {
         self.arrival.next.result_log = self.row.val().result_log;
         self.arrival.next.colour = self.colour.val();
         self.arrival.next.qpn = self.qpn.val();
-        self.is_unreliable.next = self.row.val().kind == self.unreliable.val();
+        self.is_datagram.next = self.row.val().kind == self.datagram.val();
+        self.is_unreliable.next = self.is_datagram.val() | (self.row.val().kind == self.unreliable.val());
         self.arrival.next.unreliable = self.is_unreliable.val();
+        self.arrival.next.datagram = self.is_datagram.val() & !self.is_nudge.val();
+        if self.is_datagram.val() {
+            self.arrival.next.path_mtu = self.datagram_mtu.val();
+        }
         if self.is_nudge.val() {
             self.arrival.next.occasion = self.nudge.val().occasion;
             self.arrival.next.slot = self.nudge.val().slot;
@@ -84,6 +96,9 @@ impl Logic for Describe {
                 self.arrival.next.psn = self.nudge.val().psn;
                 self.arrival.next.aeth = self.positive.val();
             }
+            if self.nudge.val().occasion == self.astray.val() {
+                self.arrival.next.occasion = self.failure.val();
+            }
         } else {
             self.arrival.next.occasion = self.packet.val();
             self.arrival.next.slot = 0.into();
@@ -98,6 +113,9 @@ impl Logic for Describe {
             self.arrival.next.solicited = self.head.val().solicited;
             self.arrival.next.imm = self.head.val().imm;
             self.arrival.next.a1 = self.head.val().a1;
+            if self.is_datagram.val() {
+                self.arrival.next.a1 = bit_cast::<64, 24>(self.head.val().sqpn);
+            }
             self.arrival.next.a2 = self.head.val().a2;
             self.arrival.next.psn = self.head.val().psn;
             self.arrival.next.va = self.head.val().va;

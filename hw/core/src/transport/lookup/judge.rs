@@ -7,7 +7,7 @@ use stroma_abi::wire::{Mac, Opcode, Role, Transport};
 use crate::constant::number;
 use crate::head::Head;
 use crate::record;
-use crate::transport::records::{Nudge, Occasion, PeerRow};
+use crate::transport::records::{Nudge, Occasion, PeerRow, Station};
 use crate::tx::transport::opcodes;
 
 record! {
@@ -19,7 +19,7 @@ record! {
         pub is_response: Bit,
         /// A congestion notification for a queue pair of this card.
         pub is_notification: Bit,
-        /// A request that met congestion on its way.
+        /// A request that met congestion on its way; of a datagram nobody is told.
         pub is_marked: Bit,
         /// A packet that goes no further, and has payload.
         pub throws: Bit,
@@ -45,7 +45,7 @@ block! {
     /// Holds a packet, or a nudge, against the row of the queue pair it names. Combinational.
     ///
     /// - **Ports** `head`: the packet; `nudge`, with `is_nudge`: the nudge instead; `row`: of its queue pair; `address`: the
-    ///   one of the port's addresses that the row names; `mac`: the port's; `pause`: nothing is for this card. `judgement`: for
+    ///   one of the port's addresses that the row names; `mac`: the port's; `station`: whose the packet's destination is; `pause`: nothing is for this card. `judgement`: for
     ///   whom it is.
     pub struct Judge {
         pub head: Signal<In, Head>,
@@ -54,11 +54,15 @@ block! {
         pub row: Signal<In, PeerRow>,
         pub address: Signal<In, Bits<128>>,
         pub mac: Signal<In, Bits<48>>,
+        pub station: Signal<In, Station>,
         pub pause: Signal<In, Bit>,
         pub judgement: Signal<Out, Judgement>,
         is_known: Signal<Local, Bit>,
         is_reliable: Signal<Local, Bit>,
         is_unreliable: Signal<Local, Bit>,
+        is_datagram: Signal<Local, Bit>,
+        is_arrived: Signal<Local, Bit>,
+        is_posted: Signal<Local, Bit>,
         is_spoken: Signal<Local, Bit>,
         is_here: Signal<Local, Bit>,
         is_raw: Signal<Local, Bit>,
@@ -80,9 +84,11 @@ block! {
         response: Signal<Local, Bit>,
         recall: Constant<Bits<3>> = number(Occasion::Recall as u8),
         departed: Constant<Bits<3>> = number(Occasion::Departed as u8),
+        astray: Constant<Bits<3>> = number(Occasion::Astray as u8),
         parted: Constant<Bits<3>> = number(Occasion::Parted as u8),
         reliable: Constant<Bits<3>> = number(QueuePairKind::Reliable as u8),
         unreliable: Constant<Bits<3>> = number(QueuePairKind::Unreliable as u8),
+        datagram: Constant<Bits<3>> = number(QueuePairKind::Datagram as u8),
         group_at: Constant<Bits<6>> = number(Mac::GROUP_BIT),
         raw: Constant<Bits<3>> = number(QueuePairKind::Raw as u8),
         /// The top bit of a `P_Key`: a full member.
@@ -90,6 +96,7 @@ block! {
         requests: Constant<Bits<256>> = Constant::new(opcodes(|row| is_spoken(row) && row.role == Role::Request)),
         responses: Constant<Bits<256>> = Constant::new(opcodes(|row| is_spoken(row) && row.role == Role::Response)),
         unanswered: Constant<Bits<256>> = Constant::new(opcodes(is_unanswered)),
+        datagrams: Constant<Bits<256>> = Constant::new(opcodes(|row| row.transport == Transport::Ud)),
         notifications: Constant<Bits<256>> = Constant::new(opcodes(|row| row.transport == Transport::Cnp)),
         request_states: Constant<Bits<8>> = states(&[
             QueuePairState::ReadyToReceive,
@@ -126,10 +133,10 @@ impl Logic for Judge {
         // A switch that does not know a station yet sends its frames everywhere.
         self.is_here.next = (self.head.val().dmac == self.mac.val())
             | self.head.val().dmac.get_bit(self.group_at.val().index());
+        self.is_datagram.next = self.is_known.val() & (self.row.val().kind == self.datagram.val());
+        self.is_arrived.next = !self.is_nudge.val() & !self.head.val().raw & self.is_here.val();
         self.is_mine.next = (self.is_reliable.val() | self.is_unreliable.val())
-            & !self.is_nudge.val()
-            & !self.head.val().raw
-            & self.is_here.val()
+            & self.is_arrived.val()
             & (self.head.val().src_ip == self.row.val().peer_ip)
             & (self.head.val().dst_ip == self.address.val());
         // The same partition, and not two limited members, who may not talk to each other.
@@ -141,15 +148,22 @@ impl Logic for Judge {
         self.takes_requests.next = self.request_states.val().get_bit(self.row.val().state.index());
         self.takes_responses.next = self.response_states.val().get_bit(self.row.val().state.index());
         // Only what nobody answers departs.
-        self.is_departure.next = self.nudge.val().occasion == self.departed.val();
+        self.is_departure.next = (self.nudge.val().occasion == self.departed.val())
+            | (self.nudge.val().occasion == self.astray.val());
         self.takes_nudges.next = self.is_known.val()
-            & (self.is_raw.val() | self.is_unreliable.val() | !self.is_departure.val())
+            & (self.is_raw.val()
+                | self.is_unreliable.val()
+                | self.is_datagram.val()
+                | !self.is_departure.val())
             & self.nudge_states.val().get_bit(self.row.val().state.index());
 
         self.is_recall.next = self.nudge.val().occasion == self.recall.val();
         self.recalls.next = self.is_nudge.val()
             & self.is_recall.val()
-            & (self.is_reliable.val() | self.is_unreliable.val() | self.is_raw.val())
+            & (self.is_reliable.val()
+                | self.is_unreliable.val()
+                | self.is_datagram.val()
+                | self.is_raw.val())
             & (self.row.val().state == self.recall_state.val());
         self.frame.next =
             self.is_raw.val() & !self.is_nudge.val() & self.head.val().raw & self.takes_requests.val();
@@ -163,8 +177,15 @@ impl Logic for Judge {
         self.is_spoken.next = (self.is_reliable.val()
             & self.requests.val().get_bit(self.head.val().op.index()))
             | (self.is_unreliable.val() & self.unanswered.val().get_bit(self.head.val().op.index()));
-        self.request.next =
-            self.is_mine.val() & self.is_partition.val() & self.takes_requests.val() & self.is_spoken.val();
+        // To a group the queue pair was chosen, so that every other destination has to be the port's.
+        self.is_posted.next = self.is_datagram.val()
+            & self.is_arrived.val()
+            & self.datagrams.val().get_bit(self.head.val().op.index())
+            & (self.head.val().qkey == self.row.val().q_key)
+            & (self.station.val().is_ours | (self.station.val().is_group & self.head.val().dqpn.all()));
+        self.request.next = ((self.is_mine.val() & self.is_spoken.val()) | self.is_posted.val())
+            & self.is_partition.val()
+            & self.takes_requests.val();
         self.response.next = self.is_mine.val()
             & self.is_reliable.val()
             & self.is_partition.val()
@@ -178,7 +199,7 @@ impl Logic for Judge {
         self.judgement.next.is_notification =
             self.is_mine.val() & self.notifications.val().get_bit(self.head.val().op.index());
         // Both ECN bits: a router on the way was congested.
-        self.judgement.next.is_marked = self.request.val() & self.ecn.val().all();
+        self.judgement.next.is_marked = self.request.val() & !self.is_datagram.val() & self.ecn.val().all();
         self.judgement.next.throws = !self.is_nudge.val()
             & !self.request.val()
             & !self.response.val()

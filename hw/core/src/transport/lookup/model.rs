@@ -4,11 +4,11 @@ use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
 use stroma_abi::value::Value;
-use stroma_abi::wire::opcode::{RC_ACKNOWLEDGE, UNRELIABLE_BIT};
+use stroma_abi::wire::opcode::{DATAGRAM_BITS, RC_ACKNOWLEDGE, UNRELIABLE_BIT};
 use stroma_abi::wire::{Mac, Opcode, Role, Transport};
 
 use crate::head::Head;
-use crate::transport::records::{Arrival, Nudge, Occasion, Order, PeerRow};
+use crate::transport::records::{Arrival, Nudge, Occasion, Order, PeerRow, Station};
 use crate::transport::sequence::reply::POSITIVE;
 
 /// Who the port is to a packet.
@@ -18,6 +18,8 @@ pub struct Port {
     pub mac: Bits<48>,
     /// The one of its addresses that the queue pair has.
     pub address: Bits<128>,
+    /// Whose the packet's destination is.
+    pub station: Station,
 }
 
 /// What comes of a packet or a nudge.
@@ -43,8 +45,19 @@ fn small<const N: usize>(bits: Bits<N>) -> u64 {
     u64::try_from(BigUint::from(bits)).expect("no such field is wider than 64 bits")
 }
 
+fn is_datagram(row: &PeerRow) -> bool {
+    small(row.kind) == QueuePairKind::Datagram as u64
+}
+
+/// Does nobody answer what it sends?
 fn is_unreliable(row: &PeerRow) -> bool {
-    small(row.kind) == QueuePairKind::Unreliable as u64
+    small(row.kind) == QueuePairKind::Unreliable as u64 || is_datagram(row)
+}
+
+/// The queue pair that a RoCE packet is for.
+#[must_use]
+pub fn addressee(head: &Head, station: Station) -> Bits<24> {
+    if small(head.dqpn) == 0xff_ffff && station.is_group { station.member } else { head.dqpn }
 }
 
 fn state(row: &PeerRow) -> Option<QueuePairState> {
@@ -56,7 +69,7 @@ fn of_row(row: &PeerRow, colour: bool) -> Arrival {
     Arrival {
         pd: row.pd,
         rights: row.rights,
-        path_mtu: row.path_mtu,
+        path_mtu: if is_datagram(row) { 6_u64.into() } else { row.path_mtu },
         receive_psn: row.receive_psn,
         cq: row.cq,
         timeout: row.timeout,
@@ -80,6 +93,7 @@ pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome
     use QueuePairState::{Drained, Error, ReadyToReceive, ReadyToSend, SendError};
     let is_recall = small(nudge.occasion) == Occasion::Recall as u64;
     let is_departure = small(nudge.occasion) == Occasion::Departed as u64;
+    let is_astray = small(nudge.occasion) == Occasion::Astray as u64;
     let is_raw = small(row.kind) == QueuePairKind::Raw as u64;
     let is_reliable = small(row.kind) == QueuePairKind::Reliable as u64;
     let is_parted = small(nudge.occasion) == Occasion::Parted as u64;
@@ -91,7 +105,7 @@ pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome
         Some(ReadyToReceive) => is_parted && is_reliable,
         _ => false,
     };
-    if pause || !row.exists || !passes || (is_departure && !is_raw && !is_unreliable(row)) {
+    if pause || !row.exists || !passes || ((is_departure || is_astray) && !is_raw && !is_unreliable(row)) {
         return Outcome::default();
     }
     let mut arrival = Arrival {
@@ -106,6 +120,9 @@ pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome
         (arrival.occasion, arrival.raw) = ((Occasion::Packet as u64).into(), true);
         (arrival.op, arrival.psn) = (u64::from(RC_ACKNOWLEDGE.code).into(), nudge.psn);
         arrival.aeth = (u64::from(POSITIVE.encode()) << 24).into();
+    }
+    if is_astray {
+        arrival.occasion = (Occasion::Failure as u64).into();
     }
     Outcome {
         request: is_request.then_some(arrival),
@@ -133,16 +150,17 @@ pub fn frame(head: &Head, qpn: u64, row: &PeerRow, pause: bool, colour: bool) ->
 
 /// What is known of a packet.
 fn described(head: &Head, row: &PeerRow, colour: bool) -> Arrival {
-    let beyond = if is_unreliable(row) { UNRELIABLE_BIT.into() } else { 0 };
+    let beyond = if is_unreliable(row) { (UNRELIABLE_BIT | DATAGRAM_BITS).into() } else { 0 };
     Arrival {
         occasion: (Occasion::Packet as u64).into(),
         qpn: head.dqpn,
         raw: head.raw,
+        datagram: is_datagram(row),
         op: (small(head.op) & !beyond).into(),
         ackreq: head.ackreq,
         solicited: head.solicited,
         imm: head.imm,
-        a1: head.a1,
+        a1: if is_datagram(row) { small(head.sqpn).into() } else { head.a1 },
         a2: head.a2,
         psn: head.psn,
         va: head.va,
@@ -165,12 +183,16 @@ pub fn packet(head: &Head, row: &PeerRow, port: Port, pause: bool, colour: bool)
     let is_reliable = small(row.kind) == QueuePairKind::Reliable as u64;
     let is_here = head.dmac == port.mac || Mac::from_bits(small(head.dmac).into()).is_group();
     let is_peer = head.src_ip == row.peer_ip && head.dst_ip == port.address;
-    let is_mine = row.exists && (is_reliable || is_unreliable(row)) && is_here && is_peer;
+    let is_group = small(head.dqpn) == 0xff_ffff && port.station.is_group;
+    let is_posted = head.qkey == row.q_key && (port.station.is_ours || is_group);
+    let is_connection = is_reliable || (is_unreliable(row) && !is_datagram(row));
+    let is_mine =
+        row.exists && is_here && if is_datagram(row) { is_posted } else { is_connection && is_peer };
     let Some(op) = u8::try_from(small(head.op)).ok().and_then(Opcode::lookup) else { return nobody };
     if pause || !is_mine {
         return nobody;
     }
-    if op.transport == Transport::Cnp {
+    if op.transport == Transport::Cnp && is_connection {
         return Outcome { dropped: false, notified: true, ..nobody };
     }
     let (theirs, ours) = (small(head.pkey), small(row.p_key));
@@ -178,17 +200,19 @@ pub fn packet(head: &Head, row: &PeerRow, port: Port, pause: bool, colour: bool)
     let is_request = op.role == Role::Request;
     let is_spoken = match op.transport {
         Transport::Rc | Transport::Rpc => is_reliable,
-        Transport::Uc => is_request && is_unreliable(row),
-        Transport::Ud | Transport::Cnp => false,
+        Transport::Uc => is_request && is_unreliable(row) && !is_datagram(row),
+        Transport::Ud => is_datagram(row),
+        Transport::Cnp => false,
     };
     if !is_spoken || theirs | full != ours | full || (theirs | ours) & full == 0 {
         return nobody;
     }
-    let arrival = described(head, row, colour);
+    let qpn = addressee(head, port.station);
+    let arrival = Arrival { qpn, ..described(head, row, colour) };
     let order = Some(Order { is_request, drops: false, ..order });
     match state(row) {
         Some(ReadyToReceive | ReadyToSend | Drained) if is_request => {
-            let notice = (small(head.tclass) % 4 == 3).then_some(head.dqpn);
+            let notice = (small(head.tclass) % 4 == 3 && !is_datagram(row)).then_some(qpn);
             Outcome { request: Some(arrival), order, notice, ..Outcome::default() }
         }
         Some(ReadyToSend | Drained) if !is_request => {

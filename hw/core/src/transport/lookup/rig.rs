@@ -4,16 +4,18 @@ mod bed;
 
 use std::collections::VecDeque;
 
+use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
 use bed::{Bed, QPS};
 
-use super::model::{Outcome, Port, frame, nudge, packet};
+use super::model::{Outcome, Port, addressee, frame, nudge, packet};
 use crate::head::Head;
+use crate::host::control::stations::{HalfStore, MemberStore};
 use crate::pack::Packed;
 use crate::testing::{collect, push, read, verilated};
-use crate::transport::records::{Arrival, Nudge, Order, PeerRow};
+use crate::transport::records::{Arrival, Nudge, Order, PeerRow, Station};
 
 /// Queue pairs with a row.
 pub(super) const ROWS: usize = 1 << QPS;
@@ -42,6 +44,8 @@ pub(super) struct Rig {
     pub(super) sinks: [SinkId; 4],
     pub(super) rows: Vec<PeerRow>,
     pub(super) addresses: Vec<Bits<128>>,
+    /// Groups of the port, each with its queue pair.
+    pub(super) groups: Vec<(Bits<128>, u64)>,
     heads: VecDeque<Head>,
     nudges: VecDeque<Nudge>,
     /// What comes of those that have moved, in order; `true` for a packet.
@@ -75,6 +79,7 @@ impl Rig {
             sinks,
             rows,
             addresses,
+            groups: Vec::new(),
             heads: VecDeque::new(),
             nudges: VecDeque::new(),
             outcomes: Vec::new(),
@@ -107,7 +112,44 @@ impl Rig {
             self.bench.run(1);
         }
         self.set("place", &false);
+        let addresses = self.addresses.clone();
+        self.halves("half_address", &addresses);
+        let (groups, members): (Vec<_>, Vec<_>) = self.groups.clone().into_iter().unzip();
+        self.halves("half_group", &groups);
+        for group in 0..ADDRESSES {
+            let (enable, number) = (group < members.len(), members.get(group).copied().unwrap_or(0));
+            let store =
+                MemberStore { valid: true, group: (group as u64).into(), queue_pair: number.into(), enable };
+            self.set("member", &store);
+            self.bench.run(1);
+        }
+        self.set("member", &MemberStore::default());
         self.set("mac", &Bits::<48>::from(MAC));
+    }
+
+    /// Stores addresses half by half, first byte lowest.
+    fn halves(&mut self, port: &str, addresses: &[Bits<128>]) {
+        for (at, address) in addresses.iter().enumerate() {
+            let mut bytes = BigUint::from(*address).to_bytes_le();
+            bytes.resize(16, 0);
+            bytes.reverse();
+            for (half, word) in (2 * at as u64..).zip(bytes.chunks(8)) {
+                let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+                self.set(port, &HalfStore { valid: true, half: half.into(), bytes: word.into() });
+                self.bench.run(1);
+            }
+        }
+        self.set(port, &HalfStore::default());
+    }
+
+    /// Whose a destination is.
+    fn station(&self, destination: Bits<128>) -> Station {
+        let group = self.groups.iter().find(|(address, _)| *address == destination);
+        Station {
+            is_ours: self.addresses.contains(&destination) && BigUint::from(destination) != BigUint::ZERO,
+            is_group: group.is_some(),
+            member: group.map_or(0, |(_, number)| *number).into(),
+        }
     }
 
     fn set<T: Packed>(&mut self, port: &str, value: &T) {
@@ -137,9 +179,10 @@ impl Rig {
                 let row = self.row(under.raw.into());
                 return frame(&head, under.raw, &row, under.pause, under.colour);
             }
-            let row = self.row(head.dqpn);
+            let station = self.station(head.dst_ip);
+            let row = self.row(addressee(&head, station));
             let address = self.addresses[row.source_address.index()];
-            packet(&head, &row, Port { mac: MAC.into(), address }, under.pause, under.colour)
+            packet(&head, &row, Port { mac: MAC.into(), address, station }, under.pause, under.colour)
         } else {
             let sent = self.nudges.pop_front().expect("only what was sent moves");
             nudge(&sent, &self.row(sent.qpn), under.pause, under.colour)
@@ -152,7 +195,7 @@ impl Rig {
         self.colour ^= turn(self.turns.0);
         self.pause ^= turn(self.turns.1);
         if turn(self.turns.1) {
-            self.raw = self.rng.below(ROWS as u64 + 2);
+            self.raw = self.rng.below(10);
         }
         let reading = Reading { colour: self.colour, pause: self.pause, raw: self.raw };
         self.set("colour", &reading.colour);

@@ -18,6 +18,9 @@ use crate::testing::{noise, noises, stalls_of};
 use crate::transport::records::{Nudge, Occasion, PeerRow};
 use crate::verilog::differential::{assert_agree, differential};
 
+/// The row of a queue pair for datagrams.
+const DATAGRAM: usize = 9;
+
 /// The number with one bit turned.
 fn flip<const N: usize>(bits: Bits<N>, at: u64) -> Bits<N> {
     bits ^ Bits::<N>::from(BigUint::from(1_u8) << at)
@@ -27,13 +30,14 @@ fn small(rng: &mut SplitMix64, below: usize) -> usize {
     usize::try_from(rng.below(below as u64)).expect("small")
 }
 
-/// Rows of reliable connections in every state and of raw queue pairs, a few of them not what they seem.
+/// Rows of queue pairs of every kind, those of connections in every state; a few of them are not what they seem.
 fn rows(rng: &mut SplitMix64) -> Vec<PeerRow> {
     let row = |at: usize| {
         let mut row: PeerRow = noise(rng);
         row.exists = at != 5;
         let kind = match at {
             6 => QueuePairKind::Unreliable,
+            DATAGRAM => QueuePairKind::Datagram,
             4 | 7 => QueuePairKind::Raw,
             _ => QueuePairKind::Reliable,
         };
@@ -45,7 +49,9 @@ fn rows(rng: &mut SplitMix64) -> Vec<PeerRow> {
             QueuePairState::Error,
         ];
         let mut state = states.get(at).map_or(rng.below(7), |state| *state as u64);
-        if kind != QueuePairKind::Reliable {
+        if kind == QueuePairKind::Datagram {
+            state = QueuePairState::ReadyToSend as u64;
+        } else if kind != QueuePairKind::Reliable {
             state = states[small(rng, states.len())] as u64;
         }
         row.state = state.into();
@@ -55,7 +61,11 @@ fn rows(rng: &mut SplitMix64) -> Vec<PeerRow> {
 }
 
 fn rig(seed: u64) -> Rig {
-    Rig::new(rows(&mut SplitMix64::new(seed)), noises(seed, ADDRESSES))
+    let mut rig = Rig::new(rows(&mut SplitMix64::new(seed)), noises(seed, ADDRESSES));
+    let groups = noises(seed + 100, 4);
+    rig.groups = groups.into_iter().zip([DATAGRAM as u64, DATAGRAM as u64, 0, 0xff_ffff]).collect();
+    rig.store();
+    rig
 }
 
 /// A packet that its queue pair takes, if its state and the op-code allow it.
@@ -73,10 +83,26 @@ fn good(rig: &Rig, rng: &mut SplitMix64, at: usize) -> Head {
     }
 }
 
+/// A datagram for its queue pair: to one of the port's addresses, or to a group.
+fn datagram(rig: &Rig, rng: &mut SplitMix64) -> Head {
+    let mut head = Head {
+        op: (0x64 + rng.below(2)).into(),
+        qkey: rig.rows[DATAGRAM].q_key,
+        src_ip: noise(rng),
+        dst_ip: rig.addresses[small(rng, ADDRESSES)],
+        ..good(rig, rng, DATAGRAM)
+    };
+    if rng.below(2) == 0 {
+        head.dqpn = 0xff_ffff_u64.into();
+        head.dst_ip = rig.groups[small(rng, rig.groups.len())].0;
+    }
+    head
+}
+
 /// Most packets are for some queue pair; the others differ in one thing.
 fn head(rig: &Rig, rng: &mut SplitMix64) -> Head {
-    let at = small(rng, ROWS);
-    let mut head = good(rig, rng, at);
+    let at = if rng.below(6) == 0 { DATAGRAM } else { small(rng, ROWS) };
+    let mut head = if at == DATAGRAM { datagram(rig, rng) } else { good(rig, rng, at) };
     match rng.below(16) {
         0 => head.src_ip = flip(head.src_ip, rng.below(128)),
         1 => head.dst_ip = flip(head.dst_ip, rng.below(128)),
@@ -85,6 +111,7 @@ fn head(rig: &Rig, rng: &mut SplitMix64) -> Head {
         4 => head.op = noise(rng),
         5 => head.dmac = flip(head.dmac, rng.below(48)),
         6..8 => head.op = u64::from(opcode::CNP.code).into(),
+        8..10 if at == DATAGRAM => head.qkey = flip(head.qkey, rng.below(32)),
         8..11 if at == 6 => head.op = (0x20 + rng.below(0x0c)).into(),
         8..11 => head.op = rng.below(0x15).into(),
         11..14 => head.raw = true,
@@ -106,10 +133,11 @@ fn nudges(seed: u64, count: usize) -> Vec<Nudge> {
     let mut rng = SplitMix64::new(seed);
     let nudge = |rng: &mut SplitMix64| {
         let mut nudge = Nudge { qpn: rng.below(ROWS as u64 + 2).into(), ..noise(rng) };
-        match rng.below(6) {
+        match rng.below(8) {
             0 | 1 => nudge.occasion = (Occasion::Recall as u64).into(),
             2 => nudge.occasion = (Occasion::Parted as u64).into(),
             3 | 4 => nudge.occasion = (Occasion::Departed as u64).into(),
+            5 => nudge.occasion = (Occasion::Astray as u64).into(),
             _ => {}
         }
         nudge
@@ -125,9 +153,9 @@ fn agrees_with_the_model() {
     for seed in 10..14 {
         rig.rows = rows(&mut SplitMix64::new(seed));
         rig.store();
-        let heads = heads(&rig, seed, 600);
+        let heads = heads(&rig, seed, 900);
         rig.send_heads(&heads);
-        rig.send_nudges(&nudges(seed, 300));
+        rig.send_nudges(&nudges(seed, 500));
         rig.settle();
         met.extend(rig.outcomes.clone());
         let (found, due) = rig.compare();
@@ -149,6 +177,7 @@ fn agrees_with_the_model() {
         ("raw frames", count(&|outcome| outcome.request.is_some_and(|arrival| arrival.raw))),
         ("raw frames for nobody", count(&|outcome| outcome.raw_dropped)),
         ("departures", count(&is_departure)),
+        ("datagrams", count(&|outcome| outcome.request.is_some_and(|arrival| arrival.datagram))),
         ("ends of keys", count(&|outcome| passed(outcome, Occasion::Parted))),
         ("answers and nudges", count(&|outcome| outcome.response.is_some())),
         ("payload thrown away", count(&|outcome| outcome.order.is_some_and(|order| order.drops))),
@@ -181,7 +210,7 @@ fn survives_stalls() {
 #[test]
 fn rust_and_verilog_agree() {
     let cases = [
-        differential!("judge", Judge::default, [head, nudge, is_nudge, row, address, mac, pause]),
+        differential!("judge", Judge::default, [head, nudge, is_nudge, row, address, mac, station, pause]),
         differential!("describe", Describe::default, [head, nudge, is_nudge, qpn, row, colour]),
         differential!(
             "lookup",
@@ -197,6 +226,7 @@ fn rust_and_verilog_agree() {
                 row,
                 address,
                 mac,
+                station,
                 colour,
                 request.ready,
                 response.ready,

@@ -1,7 +1,7 @@
 //! Finish: what happens behind the payload of an errand.
 
 use rust_hdl::prelude::*;
-use stroma_abi::desc::{Event, Status};
+use stroma_abi::desc::{Cqe, Event, Status};
 
 use super::ask::WAITING_LOG;
 use super::reply::Reply;
@@ -69,6 +69,7 @@ block! {
         came: Signal<Local, Bits<5>>,
         flushed: Constant<Bits<8>> = number(Status::Flushed as u8),
         last_receive: Constant<Bits<8>> = number(Event::LastReceive as u8),
+        grh_at: Constant<Bits<3>> = number(Cqe::HAS_GRH.bit),
     }
 }
 
@@ -114,6 +115,9 @@ impl<const QPS: usize> Logic for Finish<QPS> {
         self.done.payload.next.length = self.now.val().length;
         self.done.payload.next.detail = self.now.val().detail;
         self.done.payload.next.source_qp = 0.into();
+        if self.now.val().flags.get_bit(self.grh_at.val().index()) {
+            self.done.payload.next.source_qp = bit_cast::<24, 64>(self.now.val().value);
+        }
         self.done.payload.next.flags = self.now.val().flags;
         self.event.valid.next = self.is_open.val() & self.now.val().last_receive & !self.needs_done.val();
         self.event.payload.next.data = 0.into();

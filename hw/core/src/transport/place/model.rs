@@ -4,7 +4,7 @@ pub(super) mod memory;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stroma_abi::desc::{Event, Status};
+use stroma_abi::desc::{Cqe, Event, Status};
 use stroma_abi::wire::{NakCode, Syndrome};
 
 use self::memory::{questions, translate};
@@ -367,6 +367,7 @@ fn fail(errand: &Errand, status: u64, untold: bool, out: &mut Outcome) {
 }
 
 fn tell(errand: &Errand, status: u64, vendor: u64, length: u64, out: &mut Outcome) {
+    let has_grh = errand.flags.get_bit(Cqe::HAS_GRH.bit);
     let done = Done {
         cq: errand.cq,
         qpn: errand.qpn,
@@ -377,7 +378,7 @@ fn tell(errand: &Errand, status: u64, vendor: u64, length: u64, out: &mut Outcom
         length: length.into(),
         detail: errand.detail,
         flags: errand.flags,
-        source_qp: 0.into(),
+        source_qp: if has_grh { u64::from(errand.value) & 0xff_ffff } else { 0 }.into(),
     };
     out.dones.push((done, out.tally()));
 }

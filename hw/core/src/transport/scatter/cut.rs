@@ -12,6 +12,9 @@ use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 use crate::transport::records::{Errand, List};
 
+/// Bytes of the longest piece: it lies in two pages at most. Only a datagram, with what stands in front of it, is longer.
+pub const PIECE_MAX: usize = 4096;
+
 block! {
     /// Walks through the entries of each errand that has a list, and passes on all others.
     ///
@@ -20,6 +23,7 @@ block! {
     /// - **Rules** as [`Scatter`](super::Scatter) has them.
     /// - **Latency** 1 cycle. **Rate** an errand that passes, a piece, or an entry that is passed over, per cycle; 1 cycle more
     ///   for what a list has no room for.
+    /// - **Limits** payload has less than 8192 bytes; a piece [`PIECE_MAX`] at most.
     /// - **Backpressure** two pieces wait, then `errand` and `entry`. No combinational path from `piece` to another port.
     /// - **Reset** forgets the errand under way, and the pieces on offer.
     pub struct Cut {
@@ -53,6 +57,9 @@ block! {
         rest: Signal<Local, Bits<13>>,
         end_next: Signal<Local, Bits<33>>,
         fits: Signal<Local, Bit>,
+        wanted: Signal<Local, Bits<13>>,
+        is_long: Signal<Local, Bit>,
+        completes: Signal<Local, Bit>,
         bytes: Signal<Local, Bits<13>>,
         passes: Signal<Local, Bit>,
         skips: Signal<Local, Bit>,
@@ -62,6 +69,7 @@ block! {
         gives: Signal<Local, Bit>,
         made: Signal<Local, Errand>,
         shared: Constant<Bits<2>> = number(List::Shared as u8),
+        piece_max: Constant<Bits<13>> = number(PIECE_MAX),
         local_write: Constant<Bits<5>> = number(rights::LOCAL_WRITE),
     }
 }
@@ -95,10 +103,16 @@ impl Logic for Cut {
         // Of what does not fit, this many do: fewer than a packet has.
         self.rest.next =
             bit_cast::<13, 32>(self.entry.payload.val().length) - bit_cast::<13, 32>(self.ahead_now.val());
-        self.bytes.next = self.rest.val();
+        self.wanted.next = self.rest.val();
         if self.fits.val() {
-            self.bytes.next = self.left_now.val();
+            self.wanted.next = self.left_now.val();
         }
+        self.is_long.next = self.wanted.val() > self.piece_max.val();
+        self.bytes.next = self.wanted.val();
+        if self.is_long.val() {
+            self.bytes.next = self.piece_max.val();
+        }
+        self.completes.next = self.fits.val() & !self.is_long.val();
 
         self.passes.next = self.errand.valid.val() & !self.mark.val().lists;
         self.is_listed.next = self.errand.valid.val() & self.mark.val().lists;
@@ -111,11 +125,13 @@ impl Logic for Cut {
         self.cuts.next = self.has_entry.val() & !self.is_faulty.val() & !self.is_before.val();
         self.spoils.next = self.is_listed.val()
             & (self.is_spent.q.val() | (self.has_entry.val() & !self.skips.val() & !self.cuts.val()));
-        self.is_over.next = self.passes.val() | self.spoils.val() | (self.cuts.val() & self.fits.val());
+        self.is_over.next = self.passes.val() | self.spoils.val() | (self.cuts.val() & self.completes.val());
         self.errand.ready.next = self.open.val() & self.is_over.val();
-        self.entry.ready.next = self.open.val() & self.has_entry.val();
+        // Of a long piece the rest goes to the same entry.
+        self.entry.ready.next =
+            self.open.val() & self.has_entry.val() & !(self.cuts.val() & self.is_long.val());
         self.stops.next =
-            self.open.val() & self.cuts.val() & self.fits.val() & !self.entry.payload.val().last;
+            self.open.val() & self.cuts.val() & self.completes.val() & !self.entry.payload.val().last;
 
         if self.open.val() & self.skips.val() {
             self.is_begun.d.next = true;
@@ -129,6 +145,12 @@ impl Logic for Cut {
             self.left.d.next = bit_cast::<13, 33>(self.end_next.val());
             self.end.d.next = self.end_next.val();
             self.is_spent.d.next = self.entry.payload.val().last;
+            if self.is_long.val() {
+                self.ahead.d.next = self.ahead_now.val() + bit_cast::<32, 13>(self.piece_max.val());
+                self.left.d.next = self.left_now.val() - self.piece_max.val();
+                self.end.d.next = self.end_now.val();
+                self.is_spent.d.next = false;
+            }
         }
         if self.open.val() & self.is_over.val() {
             self.is_begun.d.next = false;
@@ -154,7 +176,7 @@ impl Logic for Cut {
             if self.errand.payload.val().list == self.shared.val() {
                 self.made.next.pd = self.entry.payload.val().pd;
             }
-            if !self.fits.val() {
+            if !self.completes.val() {
                 self.made.next.ends = false;
                 self.made.next.answer = 0.into();
                 self.made.next.completes = false;

@@ -177,28 +177,29 @@ pub(super) fn scatter(world: &World, errand: &Errand, is_request: bool) -> (Vec<
     for entry in entries {
         let before = ahead.min(entry.length.into());
         ahead -= before;
-        let bytes = (u64::from(entry.length) - before).min(left);
-        if bytes == 0 {
-            continue;
+        let mut at = before;
+        while left > 0 && at < u64::from(entry.length) {
+            let bytes = (u64::from(entry.length) - at).min(left).min(4096);
+            left -= bytes;
+            let mut piece = Errand {
+                payload_len: bytes.into(),
+                va: entry.address.wrapping_add(at).into(),
+                key: u64::from(entry.local_key).into(),
+                need: u64::from(rights::LOCAL_WRITE).into(),
+                span: bytes.into(),
+                ..*errand
+            };
+            at += bytes;
+            if u64::from(errand.list) == List::Shared as u64 {
+                piece.pd = world.shared(errand.srq.into()).pd;
+            }
+            if left > 0 {
+                (piece.ends, piece.completes, piece.fails) = (false, false, false);
+                (piece.retires, piece.last_receive) = (false, false);
+                piece.answer = (Answer::None as u64).into();
+            }
+            pieces.push(piece);
         }
-        left -= bytes;
-        let mut piece = Errand {
-            payload_len: bytes.into(),
-            va: entry.address.wrapping_add(before).into(),
-            key: u64::from(entry.local_key).into(),
-            need: u64::from(rights::LOCAL_WRITE).into(),
-            span: bytes.into(),
-            ..*errand
-        };
-        if u64::from(errand.list) == List::Shared as u64 {
-            piece.pd = world.shared(errand.srq.into()).pd;
-        }
-        if left > 0 {
-            (piece.ends, piece.completes, piece.fails) = (false, false, false);
-            (piece.retires, piece.last_receive) = (false, false);
-            piece.answer = (Answer::None as u64).into();
-        }
-        pieces.push(piece);
     }
     if left > 0 {
         let flaw = found.entries.err().unwrap_or(Flaw::TooShort);

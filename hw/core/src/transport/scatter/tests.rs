@@ -100,7 +100,7 @@ fn post(poster: &mut Poster, rng: &mut SplitMix64, risk: u64) -> (Errand, Vec<Sg
 /// Any bytes of a list, or more than it has.
 fn any_part(rng: &mut SplitMix64, errand: &Errand, list: &[Sge]) -> Errand {
     let total: u64 = list.iter().map(|entry| u64::from(entry.length)).sum();
-    let len = if rng.below(2) == 0 { 1 + rng.below(4096) } else { 1 + rng.below(100) };
+    let len = [1 + rng.below(4136), 1 + rng.below(100)][usize::from(rng.below(2) == 0)];
     let bound = usize::try_from(rng.below(list.len() as u64 + 1)).expect("few");
     let before: u64 = list[..bound].iter().map(|entry| u64::from(entry.length)).sum();
     let offset = match rng.below(10) {

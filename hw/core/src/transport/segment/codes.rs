@@ -68,6 +68,12 @@ fn carriers(headers: &[Header]) -> Constant<Bits<NUMBERS>> {
     packets(|number| headers.iter().any(|header| packet(number).headers.contains(header)))
 }
 
+/// One bit a packet: does it carry an address, or is it a SEND that would be a datagram elsewhere?
+fn addressed() -> Constant<Bits<NUMBERS>> {
+    let has = |code: &Opcode| [Header::Reth, Header::AtomicEth].iter().any(|one| code.headers.contains(one));
+    packets(|number| has(packet(number)) || [RC_SEND_ONLY, RC_SEND_ONLY_IMM].contains(packet(number)))
+}
+
 /// One bit a packet: does it end a message that takes a receive?
 fn waking() -> Constant<Bits<NUMBERS>> {
     packets(|number| number % 4 >= 2 && WAKING.contains(&TABLE[number / 4].0))
@@ -79,7 +85,7 @@ block! {
     /// What it is asked follows from six bits, so that each bit of the answer is one table of the chip.
     ///
     /// - **Ports** `row`: the operation, by its place in the table; `is_first`, `is_last`: the packet's place in the
-    ///   message. `op`: its BTH op-code; `has_address`: RETH or AtomicETH; `has_length`: RETH; `has_operands`: AtomicETH;
+    ///   message. `op`: its BTH op-code; `has_address`: RETH or AtomicETH, or a place that a datagram names; `has_length`: RETH; `has_operands`: AtomicETH;
     ///   `has_imm`: ImmDt or IETH; `may_wake`: it ends a message that takes a receive.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Codes {
@@ -95,7 +101,7 @@ block! {
         place: Signal<Local, Bits<2>>,
         packet: Signal<Local, Bits<6>>,
         names: [Constant<Bits<8>>; PACKETS] = constants(|number| u64::from(packet(number).code).into()),
-        address: Constant<Bits<NUMBERS>> = carriers(&[Header::Reth, Header::AtomicEth]),
+        address: Constant<Bits<NUMBERS>> = addressed(),
         length: Constant<Bits<NUMBERS>> = carriers(&[Header::Reth]),
         operands: Constant<Bits<NUMBERS>> = carriers(&[Header::AtomicEth]),
         imm: Constant<Bits<NUMBERS>> = carriers(&[Header::ImmDt, Header::Ieth]),

@@ -4,7 +4,9 @@ use rust_hdl::prelude::Bits;
 use stroma_abi::desc::SgeList;
 use stroma_abi::desc::WorkOp;
 use stroma_abi::desc::wqe::{BODY_AT, SECOND_AT};
-use stroma_abi::wire::opcode::{RC_CMP_SWAP, RC_FETCH_ADD, RC_READ_REQUEST, RPC_PARAMS, TABLE};
+use stroma_abi::wire::opcode::{
+    RC_CMP_SWAP, RC_FETCH_ADD, RC_READ_REQUEST, RC_SEND_ONLY, RC_SEND_ONLY_IMM, RPC_PARAMS, TABLE,
+};
 use stroma_abi::wire::{Header, Opcode};
 
 use super::MTU_BASE;
@@ -116,6 +118,9 @@ fn request(operation: WorkOp) -> &'static Opcode {
 fn with_headers(message: &Message, step: &TxStep, opcode: &Opcode, packet: u64) -> TxStep {
     let psn = (u64::from(message.psn) + packet) & 0xff_ffff;
     let mut step = TxStep { op: u64::from(opcode.code).into(), psn: psn.into(), ..*step };
+    if [RC_SEND_ONLY, RC_SEND_ONLY_IMM].contains(opcode) {
+        (step.va, step.rkey) = (message.remote, message.key);
+    }
     for header in opcode.headers {
         match header {
             // For everything from `skips` on.

@@ -51,6 +51,7 @@ block! {
         is_receive: Constant<Bits<8>> = number(1 << Cqe::RECEIVE.bit),
         has_immediate: Constant<Bits<8>> = number(1 << Cqe::HAS_IMMEDIATE.bit),
         has_invalidated: Constant<Bits<8>> = number(1 << Cqe::HAS_INVALIDATED.bit),
+        has_grh: Constant<Bits<8>> = number(1 << Cqe::HAS_GRH.bit),
         is_solicited: Constant<Bits<8>> = number(1 << Cqe::SOLICITED.bit),
         success: Constant<Bits<8>> = number(Status::Success as u8),
         flushed: Constant<Bits<8>> = number(Status::Flushed as u8),
@@ -87,6 +88,9 @@ impl Logic for Receipts {
             }
             if self.kind.val().is_write {
                 self.receipt.next.opcode = self.write_imm.val();
+            }
+            if self.arrival.val().datagram {
+                self.flags.next = self.flags.val() | self.has_grh.val();
             }
         }
         self.receipt.next.flags = self.flags.val();

@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
+use stroma_abi::desc::Status;
 use stroma_abi::wire::Opcode;
 use stroma_abi::wire::opcode::{
     CNP, RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RC_CMP_SWAP, RC_SEND_LAST_INV, RC_WRITE_MIDDLE,
@@ -14,7 +15,7 @@ use crate::head::Head;
 use crate::pack::Packed;
 use crate::stream::{Beat, beats};
 use crate::testing::{collect, noise, push, read, stalls, verilated};
-use crate::transport::records::{Nudge, Occasion, PathRow, TxPacket};
+use crate::transport::records::{HandleRow, Nudge, Occasion, PathRow, TxPacket};
 
 /// What the packets are.
 const OPS: [Opcode; 7] = [
@@ -27,11 +28,20 @@ const OPS: [Opcode; 7] = [
     CNP,
 ];
 /// Queue pairs of the bench.
-const PAIRS: u64 = 6;
+const PAIRS: u64 = 8;
 /// The raw one.
 const RAW: usize = 4;
 /// The one that nobody answers.
 const UNRELIABLE: usize = 5;
+/// The first of those that send datagrams.
+const DATAGRAM: usize = 6;
+/// Handles of the bench: half of them are the domain's of either queue pair, and the last does not exist.
+const HANDLES: u64 = 5;
+
+/// The handle that a packet names, if it is a datagram.
+fn number(packet: &TxPacket) -> usize {
+    usize::try_from(u64::from(packet.va) & 0xff_ffff).expect("small")
+}
 
 struct Rig<const D: usize> {
     bench: Bench,
@@ -42,8 +52,9 @@ struct Rig<const D: usize> {
     raw: SinkId,
     departed: SinkId,
     paths: Vec<PathRow>,
-    /// Queue pairs of the packets that were not taken.
-    numbers: VecDeque<usize>,
+    handles: Vec<HandleRow>,
+    /// Queue pairs of the packets that were not taken, and their handles.
+    numbers: VecDeque<(usize, usize)>,
     addresses: Vec<u128>,
     mac: u64,
     rng: SplitMix64,
@@ -64,11 +75,27 @@ impl<const D: usize> Rig<D> {
         bench.reset(2);
         let mut rng = SplitMix64::new(3);
         let mut paths: Vec<PathRow> = (0..PAIRS)
-            .map(|_| PathRow { exists: true, raw: false, unreliable: false, ..noise(&mut rng) })
+            .map(|_| PathRow {
+                exists: true,
+                raw: false,
+                unreliable: false,
+                datagram: false,
+                ..noise(&mut rng)
+            })
             .collect();
         paths[1] = PathRow { exists: false, ..noise(&mut rng) };
         paths[RAW].raw = true;
         paths[UNRELIABLE].unreliable = true;
+        for path in &mut paths[DATAGRAM..] {
+            (path.unreliable, path.datagram) = (true, true);
+        }
+        let handles = (0..HANDLES)
+            .map(|at| HandleRow {
+                exists: at != HANDLES - 1,
+                pd: paths[DATAGRAM + at as usize % 2].pd,
+                ..noise(&mut rng)
+            })
+            .collect();
         paths[2].peer_ip = BigUint::from(0xffff_0a00_0001_u64).into();
         let addresses =
             (0..16).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
@@ -82,6 +109,7 @@ impl<const D: usize> Rig<D> {
             raw,
             departed,
             paths,
+            handles,
             numbers: VecDeque::new(),
             addresses,
             mac,
@@ -104,13 +132,15 @@ impl<const D: usize> Rig<D> {
         let taken = self.bench[self.packet].sent();
         self.bench.step();
         if self.bench[self.packet].sent() > taken {
-            let number = self.numbers.pop_front().expect("only what was queued is taken");
-            let row = self.paths[number];
+            let (number, handle) = self.numbers.pop_front().expect("only what was queued is taken");
+            let (row, handle) = (self.paths[number], self.handle(handle));
             self.set("path", &row);
-            let address: Bits<128> = BigUint::from(self.addresses[row.source_address.index()]).into();
+            self.set("handle", &handle);
+            let source = if row.datagram { handle.source_address } else { row.source_address };
+            let address: Bits<128> = BigUint::from(self.addresses[source.index()]).into();
             self.set("address", &address);
             self.bench.model_mut().eval();
-            assert_eq!(read::<Bits<4>>(&self.bench, "address_index"), row.source_address);
+            assert_eq!(read::<Bits<4>>(&self.bench, "address_index"), source);
         }
         self.again += u32::from(read::<bool>(&self.bench, "again"));
         let tally = read::<Bits<2>>(&self.bench, "tally").index();
@@ -122,7 +152,18 @@ impl<const D: usize> Rig<D> {
 
     fn queue(&mut self, packet: &TxPacket) {
         push(&mut self.bench, self.packet, &[*packet]);
-        self.numbers.push_back(packet.qpn.index());
+        self.numbers.push_back((packet.qpn.index(), number(packet)));
+    }
+
+    /// A handle; beyond the table there is none.
+    fn handle(&self, number: usize) -> HandleRow {
+        self.handles.get(number).copied().unwrap_or_default()
+    }
+
+    /// Is it a datagram that has no way?
+    fn is_astray(&self, packet: &TxPacket) -> bool {
+        let (path, handle) = (self.paths[packet.qpn.index()], self.handle(number(packet)));
+        path.exists && path.datagram && !(handle.exists && handle.pd == path.pd)
     }
 
     /// Is it a request that nobody answers?
@@ -132,8 +173,31 @@ impl<const D: usize> Rig<D> {
 
     /// The twin: what a packet becomes.
     fn expected(&self, packet: &TxPacket) -> Option<Head> {
-        let path = self.paths[packet.qpn.index()];
-        (path.exists && !path.raw).then(|| Head {
+        let mut path = self.paths[packet.qpn.index()];
+        let (mut op, mut key, mut sender) = (u64::from(packet.op), 0, 0);
+        if self.is_unanswered(packet) {
+            op |= 0x20;
+        }
+        if path.datagram {
+            let (way, target) = (self.handle(number(packet)), u64::from(packet.va));
+            path = PathRow {
+                peer: (target >> 32 & 0xff_ffff).into(),
+                peer_mac: way.peer_mac,
+                peer_ip: way.peer_ip,
+                source_port: way.source_port,
+                hop_limit: way.hop_limit,
+                traffic_class: way.traffic_class,
+                has_vlan: way.has_vlan,
+                vlan: way.vlan,
+                flow_label: way.flow_label,
+                source_address: way.source_address,
+                ..path
+            };
+            let own = u64::from(packet.rkey) >> 31 == 1;
+            (op, sender) = (u64::from(packet.op) | 0x60, packet.qpn.into());
+            key = if own { path.q_key } else { packet.rkey }.into();
+        }
+        (path.exists && !path.raw && !self.is_astray(packet)).then(|| Head {
             dmac: path.peer_mac,
             smac: self.mac.into(),
             tagged: path.has_vlan,
@@ -146,7 +210,7 @@ impl<const D: usize> Rig<D> {
             src_ip: BigUint::from(self.addresses[path.source_address.index()]).into(),
             dst_ip: path.peer_ip,
             sport: path.source_port,
-            op: (u64::from(packet.op) | u64::from(self.is_unanswered(packet)) << 5).into(),
+            op: op.into(),
             solicited: packet.solicited,
             pkey: path.p_key,
             congestion: u64::from(packet.op.index() == usize::from(CNP.code)).wrapping_mul(0x40).into(),
@@ -161,6 +225,8 @@ impl<const D: usize> Rig<D> {
             imm: packet.imm,
             a1: packet.a1,
             a2: packet.a2,
+            qkey: key.into(),
+            sqpn: sender.into(),
             payload_len: packet.payload_len,
             ..Head::default()
         })
@@ -176,12 +242,17 @@ impl<const D: usize> Rig<D> {
         for _ in 0..count {
             let len = if longest == 0 { 0 } else { self.rng.below(longest) };
             let op = OPS[usize::try_from(self.rng.below(OPS.len() as u64)).expect("small")].code;
-            let packet = TxPacket {
+            let mut packet = TxPacket {
                 qpn: self.rng.below(PAIRS).into(),
                 op: u64::from(op).into(),
                 payload_len: len.into(),
                 ..noise(&mut self.rng)
             };
+            if self.paths[packet.qpn.index()].datagram {
+                packet.op = (4 + self.rng.below(2)).into();
+                let peer = u64::from(packet.va) & !0xff_ffff;
+                packet.va = (peer | self.rng.below(HANDLES + 1)).into();
+            }
             self.queue(&packet);
             let bytes: Vec<u8> = (0..len).map(|_| self.rng.next_u64().to_le_bytes()[0]).collect();
             let beats = if bytes.is_empty() { Vec::new() } else { beats::<D>(&bytes) };
@@ -195,6 +266,14 @@ impl<const D: usize> Rig<D> {
                 again += u32::from(packet.again);
                 let of = &mut tallied[packet.qpn.index()];
                 *of = [of[0] + 1, of[1] + u32::from(packet.again)];
+            } else if self.is_astray(&packet) {
+                departures.push(Nudge {
+                    occasion: (Occasion::Astray as u64).into(),
+                    qpn: packet.qpn,
+                    slot: packet.slot,
+                    status: (Status::LocalQueuePair as u64).into(),
+                    ..Nudge::default()
+                });
             } else if self.paths[packet.qpn.index()].exists {
                 again += u32::from(packet.again);
                 let of = &mut tallied[packet.qpn.index()];

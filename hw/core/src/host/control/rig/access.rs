@@ -9,8 +9,10 @@ use super::Rig;
 use crate::host::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
 use crate::host::control::model::Effect;
 use crate::host::control::moderation::Moderation;
+use crate::pack::Packed;
 use crate::state::command::ObjectReply;
 use crate::testing::{collect, push};
+use crate::transport::records::Station;
 
 /// Cycles after which an access counts as stuck.
 const LIMIT: u64 = 2_000;
@@ -133,5 +135,19 @@ impl Rig {
             let expected = self.bars.address(usize::try_from(index).expect("small"));
             assert_eq!(num_bigint::BigUint::from(address), expected.into(), "address {index}");
         }
+        // One of the addresses, one of the groups', or one that is nobody's but for a miracle.
+        let index = usize::try_from(self.rng.below(16)).expect("small");
+        let destination = match self.rng.below(4) {
+            0 => self.bars.address(index),
+            1 => u128::from(self.rng.next_u64()),
+            _ => self.bars.group(index),
+        };
+        let destination = destination ^ u128::from(self.rng.below(4) == 0) << self.rng.below(128);
+        let id = self.bench.model().port("destination").expect("the port exists");
+        let bits: Bits<128> = num_bigint::BigUint::from(destination).into();
+        self.bench.model_mut().set_wide(id, &bits.to_words());
+        // What was stored last is known a cycle after its register shows it, and what is asked a cycle later.
+        self.run(2);
+        assert_eq!(self.port::<Station>("station"), self.bars.station(destination), "{destination:#x}");
     }
 }

@@ -96,7 +96,7 @@ fn a_reply_is_taken_in_the_second_cycle_of_its_offer_and_then_the_command_is_don
 #[test]
 fn a_kind_without_an_owner_is_answered_at_once() {
     let mut rig = Rig::default();
-    for kind in [0, 6, 0xff] {
+    for kind in [0, 7, 0xff] {
         let head = write(&mut rig, kind);
         go(&mut rig);
         assert!(!rig.port::<bool>("busy"));

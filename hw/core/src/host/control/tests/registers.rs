@@ -1,7 +1,9 @@
 //! Every register of the map: what it reads after reset, and what becomes of a store.
 
 use stroma_abi::regs::Access;
-use stroma_abi::regs::map::{BAR0, BAR2_AT, counters, events, identity, moderation, port, rx_classes};
+use stroma_abi::regs::map::{
+    BAR0, BAR2_AT, counters, events, groups, identity, moderation, port, rx_classes,
+};
 
 use super::super::live::{COUNTS, HEAD};
 use super::super::model::{elements, named};
@@ -180,6 +182,11 @@ fn a_restart_clears_what_the_host_has_set_and_leaves_the_bus_alone() {
     assert!(rig.port::<bool>("raw_enable"));
     rig.put(&port::BLOCK, &port::ADDRESS_LOW, 15, 0x0807_0605_0403_0201);
     rig.put(&port::BLOCK, &port::ADDRESS_HIGH, 15, 0x100f_0e0d_0c0b_0a09);
+    for group in [0, 3, 15] {
+        rig.put(&groups::BLOCK, &groups::LOW, group, 0x0807_0605_0403_02ff);
+        rig.put(&groups::BLOCK, &groups::HIGH, group, 0x100f_0e0d_0c0b_0a00 | group as u64 / 15);
+        rig.put(&groups::BLOCK, &groups::MEMBER, group, 1 << 31 | 0x12_3450 | group as u64);
+    }
     (0..64).for_each(|_| rig.compare_ports());
     rig.lose();
     rig.put(&identity::BLOCK, &identity::CONTROL, 0, 2);

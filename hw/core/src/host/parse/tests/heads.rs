@@ -113,14 +113,41 @@ fn requests_to_a_peer_and_work_on_keys_take_a_reliable_queue_pair() {
             let other = Case { job: Job { kind: unreliable.into(), ..case.job }, ..case.clone() };
             gives(&mut rig, &other, &[(0, 0)], 2);
         }
+        let datagram = QueuePairKind::Datagram as u64;
+        let is_datagram = matches!(op, WorkOp::Send | WorkOp::SendImm);
         let is_other = |kind: &u64| {
             *kind != QueuePairKind::Reliable as u64
                 && (*kind != raw || op != WorkOp::Send)
+                && (*kind != datagram || !is_datagram)
                 && (*kind != unreliable || !is_unanswered)
         };
         for kind in (0..8).filter(is_other) {
             let other = Case { job: Job { kind: kind.into(), ..case.job }, ..case.clone() };
             gives(&mut rig, &other, &[(MALFORMED, 1)], 2);
+        }
+    }
+}
+
+#[test]
+fn a_datagram_has_4096_bytes_at_most() {
+    let mut rig = Rig::new();
+    let too_long = (Status::LocalLength as u64, 9);
+    for op in [WorkOp::Send, WorkOp::SendImm] {
+        let datagram = |length| WqeHead { opcode: op as u8, ..gather(0, 1, length) };
+        let nothing = WqeHead { sge_count: 0, ..datagram(0) };
+        let inline = WqeHead { inline: true, sge_count: 0, ..datagram(9) };
+        let cases = [
+            (nothing, (0, 0)),
+            (inline, (0, 0)),
+            (datagram(1), (0, 0)),
+            (datagram(4096), (0, 0)),
+            (datagram(4097), too_long),
+            (datagram(u32::MAX), too_long),
+        ];
+        for (head, outcome) in cases {
+            let case = Case::fetched(0, chain(&[head]));
+            let kind = (QueuePairKind::Datagram as u64).into();
+            gives(&mut rig, &Case { job: Job { kind, ..case.job }, ..case }, &[outcome], 1);
         }
     }
 }

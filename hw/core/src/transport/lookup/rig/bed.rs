@@ -1,9 +1,10 @@
-//! The lookup beside a table of rows and one of addresses.
+//! The lookup beside a table of rows, one of addresses, and who knows whose an address is.
 
 use rust_hdl::prelude::*;
 
 use crate::constant::number;
 use crate::head::Head;
+use crate::host::control::stations::{HalfStore, MemberStore, Stations};
 use crate::prim::ram::{BlockRam, LutRam};
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
@@ -11,10 +12,10 @@ use crate::transport::lookup::Lookup;
 use crate::transport::records::{Arrival, Nudge, Order, PeerRow};
 
 /// log2 of the rows.
-pub(super) const QPS: usize = 3;
+pub(super) const QPS: usize = 4;
 
 block! {
-    /// [`Lookup`] with its tables: `write*` for rows, `place*` for addresses. `began`: in the cycle before, a row was read.
+    /// [`Lookup`] with its tables: `write*` for rows, `place*` for addresses, which `half_*` and `member` tell once more. `began`: in the cycle before, a row was read.
     pub(super) struct Bed {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -24,6 +25,9 @@ block! {
         pub place: Signal<In, Bit>,
         pub place_index: Signal<In, Bits<4>>,
         pub place_address: Signal<In, Bits<128>>,
+        pub half_address: Signal<In, HalfStore>,
+        pub half_group: Signal<In, HalfStore>,
+        pub member: Signal<In, MemberStore>,
         pub mac: Signal<In, Bits<48>>,
         pub head: StreamSink<Head>,
         pub nudge: StreamSink<Nudge>,
@@ -43,6 +47,7 @@ block! {
         pub busy: Signal<Out, Bit>,
         pub began: Signal<Out, Bit>,
         lookup: Lookup,
+        stations: Stations,
         rows: BlockRam<PeerRow, QPS>,
         addresses: LutRam<Bits<128>, 4>,
         last_began: Reg<Bit>,
@@ -57,7 +62,7 @@ block! {
 impl Logic for Bed {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, lookup, rows, addresses);
+        clock!(self, clock, lookup, rows, addresses, stations);
         dff_setup!(self, clock, last_began, is_beyond);
         self.lookup.reset.next = self.reset.val();
         self.rows.write_enable.next = self.write.val();
@@ -80,6 +85,13 @@ impl Logic for Bed {
         self.addresses.read_address.next = self.lookup.address_index.val();
         self.lookup.address.next = self.addresses.read_data.val();
         self.lookup.mac.next = self.mac.val();
+        // All tables outlive a reset.
+        self.stations.reset.next = false;
+        self.stations.address.next = self.half_address.val();
+        self.stations.group.next = self.half_group.val();
+        self.stations.member.next = self.member.val();
+        self.stations.destination.next = self.lookup.destination.val();
+        self.lookup.station.next = self.stations.station.val();
         self.last_began.d.next = self.lookup.row_enable.val();
         self.began.next = self.last_began.q.val();
 

@@ -48,7 +48,7 @@ fn every_bit_of_addresses_and_partition_counts() {
     for at in 0..15 {
         assert!(outcome(&mut rig, &Head { pkey: flip(head.pkey, at), ..head }).dropped, "partition bit {at}");
     }
-    for at in 3..24 {
+    for at in 4..24 {
         assert!(outcome(&mut rig, &Head { dqpn: flip(head.dqpn, at), ..head }).dropped, "QPN bit {at}");
     }
 }
@@ -203,7 +203,8 @@ fn what_has_departed_is_acknowledged_where_nobody_answers() {
             (is_packet, arrival.op.index(), arrival.psn.index(), arrival.aeth.index() >> 24)
         });
         let acknowledged = (true, usize::from(opcode::RC_ACKNOWLEDGE.code), 0x12_3456, 0x1f);
-        let is_unanswered = matches!(kind, QueuePairKind::Raw | QueuePairKind::Unreliable);
+        let is_unanswered =
+            matches!(kind, QueuePairKind::Raw | QueuePairKind::Unreliable | QueuePairKind::Datagram);
         assert_eq!(arrival, is_unanswered.then_some(acknowledged), "{kind:?}");
     }
 }
@@ -229,6 +230,97 @@ fn every_op_code_goes_where_the_table_says() {
         assert_eq!(known, is_request.then(|| (true, usize::from(code) - 0x20)), "{code:#x}");
         assert_eq!((outcome.response, outcome.notified), (None, code == 0x81), "{code:#x}");
     }
+    rig.rows[0].kind = (QueuePairKind::Datagram as u64).into();
+    rig.store();
+    let head = Head { qkey: rig.rows[0].q_key, sqpn: 0x12_3456_u64.into(), ..head };
+    for code in 0..=u8::MAX {
+        let outcome = outcome(&mut rig, &Head { op: u64::from(code).into(), ..head });
+        let known = outcome.request.map(|arrival| {
+            (
+                arrival.unreliable,
+                arrival.datagram,
+                arrival.op.index(),
+                u64::from(arrival.a1),
+                arrival.path_mtu.index(),
+            )
+        });
+        let is_request = matches!(code, 0x64 | 0x65);
+        let expected = is_request.then(|| (true, true, usize::from(code) - 0x60, 0x12_3456, 6));
+        assert_eq!(known, expected, "{code:#x}");
+        assert_eq!((outcome.response, outcome.notified), (None, false), "{code:#x}");
+    }
+}
+
+/// A datagram for queue pair 0, which is ready to send.
+fn datagram(rig: &mut Rig) -> Head {
+    rig.rows[0].kind = (QueuePairKind::Datagram as u64).into();
+    rig.store();
+    Head { op: u64::from(opcode::UD_SEND_ONLY.code).into(), qkey: rig.rows[0].q_key, ..request(rig) }
+}
+
+#[test]
+fn a_datagram_comes_from_anywhere_and_knows_the_key() {
+    let mut rig = rig(3);
+    let head = datagram(&mut rig);
+    for at in 0..128 {
+        let from = Head { src_ip: flip(head.src_ip, at), ..head };
+        assert!(outcome(&mut rig, &from).request.is_some(), "source bit {at}");
+        assert!(outcome(&mut rig, &Head { dst_ip: flip(head.dst_ip, at), ..head }).dropped, "own bit {at}");
+    }
+    for at in 0..32 {
+        assert!(outcome(&mut rig, &Head { qkey: flip(head.qkey, at), ..head }).dropped, "key bit {at}");
+    }
+    for at in 0..15 {
+        assert!(outcome(&mut rig, &Head { pkey: flip(head.pkey, at), ..head }).dropped, "partition bit {at}");
+    }
+    for address in rig.addresses.clone() {
+        assert!(
+            outcome(&mut rig, &Head { dst_ip: address, ..head }).request.is_some(),
+            "each address is one"
+        );
+    }
+    let marked = outcome(&mut rig, &Head { tclass: 3_u64.into(), ..head });
+    assert!(marked.request.is_some() && marked.notice.is_none(), "nobody is told of congestion");
+}
+
+#[test]
+fn a_datagram_for_a_group_is_for_its_member() {
+    let mut rig = rig(3);
+    let head = datagram(&mut rig);
+    rig.groups = vec![(rig.groups[0].0, 0), (rig.groups[1].0, 9), (rig.groups[2].0, 2), (rig.groups[0].0, 1)];
+    rig.store();
+    let [mine, nobody, another, _] = [0, 1, 2, 3].map(|group| rig.groups[group].0);
+    let to = |group, dqpn: u64| Head { dst_ip: group, dqpn: dqpn.into(), ..head };
+    let found = outcome(&mut rig, &to(mine, 0xff_ffff)).request.expect("the first entry counts");
+    assert_eq!((found.qpn.index(), found.datagram), (0, true));
+    assert!(outcome(&mut rig, &to(nobody, 0xff_ffff)).dropped, "a queue pair that does not exist");
+    assert!(outcome(&mut rig, &to(another, 0xff_ffff)).dropped, "one of another kind");
+    assert!(outcome(&mut rig, &to(mine, 0)).dropped, "a group, but one queue pair");
+    assert!(outcome(&mut rig, &to(head.dst_ip, 0xff_ffff)).dropped, "no group");
+    let key = Head { qkey: flip(head.qkey, 0), ..to(mine, 0xff_ffff) };
+    assert!(outcome(&mut rig, &key).dropped, "another key");
+    rig.groups.clear();
+    rig.store();
+    assert!(outcome(&mut rig, &to(mine, 0xff_ffff)).dropped, "the port belongs to it no more");
+}
+
+#[test]
+fn a_datagram_astray_has_failed() {
+    let mut rig = rig(3);
+    datagram(&mut rig);
+    let nudge = Nudge {
+        occasion: (Occasion::Astray as u64).into(),
+        slot: 9_u64.into(),
+        status: 2_u64.into(),
+        ..Nudge::default()
+    };
+    rig.send_nudges(&[nudge]);
+    rig.settle();
+    let (_, found) = rig.outcomes.last().cloned().expect("it was acted on");
+    rig.compare();
+    let arrival = found.response.expect("it passes");
+    assert_eq!(arrival.occasion.index(), Occasion::Failure as usize);
+    assert_eq!((arrival.slot.index(), arrival.status.index(), arrival.datagram), (9, 2, false));
 }
 
 #[test]

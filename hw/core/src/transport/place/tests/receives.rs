@@ -56,6 +56,19 @@ fn a_completion_says_what_the_errand_says() {
 }
 
 #[test]
+fn the_completion_of_a_datagram_says_who_has_sent_it() {
+    let mut rig = Rig::<64>::new();
+    let (errand, bytes) = last(EVEN, 7);
+    let cqe = Cqe { receive: true, has_grh: true, ..Cqe::default() };
+    let flags = u64::from(cqe.to_bytes()[Cqe::RECEIVE.byte]);
+    let errand = Errand { flags: flags.into(), value: 0x99_ab_cdef_u64.into(), ..errand };
+    rig.send(&[request((errand, bytes))]);
+    let done = rig.expected.dones[0].0;
+    assert_eq!((u64::from(done.flags), u64::from(done.source_qp)), (flags, 0xab_cdef));
+    rig.finish();
+}
+
+#[test]
 fn a_piece_that_is_refused_is_the_fault_of_this_side_and_its_receive_tells_it() {
     let mut rig = Rig::<64>::new();
     for (cause, status) in [(Cause::Key, PROTECTION), (Cause::Bounds, PROTECTION), (Cause::PageList, GENERAL)]

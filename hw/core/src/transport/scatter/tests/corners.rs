@@ -49,6 +49,36 @@ fn every_stride_holds_as_many_entries_as_fit_and_not_one_more() {
 }
 
 #[test]
+fn no_piece_has_more_than_4096_bytes() {
+    let mut rng = SplitMix64::new(8);
+    let mut poster = Poster::default();
+    let (mut all, mut sizes) = (Vec::new(), Vec::new());
+    // Entries, where the payload begins in them, its bytes, and those of the pieces.
+    let cases: [(&[u64], u64, u64, &[u64]); 6] = [
+        (&[4136], 0, 4136, &[4096, 40]),
+        (&[9000], 100, 4136, &[4096, 40]),
+        (&[40, 4096], 0, 4136, &[40, 4096]),
+        (&[4097, 39], 0, 4136, &[4096, 1, 39]),
+        (&[4096, 40], 0, 4136, &[4096, 40]),
+        (&[4135], 0, 4136, &[4096, 39, 1]),
+    ];
+    for (index, (lengths, offset, bytes, pieces)) in (0..).zip(cases) {
+        let list = entries(&mut rng, lengths);
+        let errand =
+            poster.receive(&mut rng, false, (4, index), 3, &list, u8::try_from(list.len()).expect("few"));
+        all.push((Errand { ends: true, ..part(&errand, offset, bytes) }, true));
+        sizes.push(pieces);
+    }
+    for (pieces, sizes) in run(poster, &all).iter().zip(sizes) {
+        let found: Vec<u64> = pieces.iter().map(|piece| piece.payload_len.into()).collect();
+        assert_eq!(found, sizes);
+        let is_last: Vec<bool> = pieces.iter().map(|piece| piece.ends).collect();
+        assert_eq!(is_last.iter().filter(|ends| **ends).count(), 1, "{is_last:?}");
+        assert!(is_last.last().is_some_and(|ends| *ends));
+    }
+}
+
+#[test]
 fn a_wqe_may_go_over_the_rings_end_at_every_unit() {
     let mut rng = SplitMix64::new(2);
     let mut poster = Poster::default();

@@ -25,6 +25,7 @@ pub(super) fn complete(
     let flags = 1 << Cqe::RECEIVE.bit
         | u64::from(has_immediate) << Cqe::HAS_IMMEDIATE.bit
         | u64::from(op == WorkOp::SendInv && status == Status::Success) << Cqe::HAS_INVALIDATED.bit
+        | u64::from(arrival.datagram && status == Status::Success) << Cqe::HAS_GRH.bit
         | u64::from(arrival.solicited) << Cqe::SOLICITED.bit;
     errand.completes = true;
     errand.cq = arrival.receive_cq;
@@ -34,6 +35,9 @@ pub(super) fn complete(
     errand.length = u64::from(length).into();
     errand.status = (status as u64).into();
     errand.detail = arrival.imm;
+    if arrival.datagram {
+        errand.value = arrival.a1;
+    }
 }
 
 impl Connection {

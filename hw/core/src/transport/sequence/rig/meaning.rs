@@ -1,5 +1,7 @@
 //! What of an errand counts.
 
+use stroma_abi::desc::Cqe;
+
 use crate::fabric::records::Calling;
 use crate::transport::records::{Answer, Atomic, Errand, List};
 
@@ -20,7 +22,10 @@ pub(super) fn meaning(mut errand: Errand) -> Errand {
         (errand.srq, errand.offset) = (0_u64.into(), 0_u64.into());
     }
     if ![Atomic::Add as usize, Atomic::Swap as usize].contains(&errand.atomic.index()) {
-        (errand.value, errand.compare) = (0_u64.into(), 0_u64.into());
+        errand.compare = 0_u64.into();
+        if !(errand.completes && errand.flags.get_bit(Cqe::HAS_GRH.bit)) {
+            errand.value = 0_u64.into();
+        }
         if errand.call.index() == Calling::None as usize {
             errand.place = 0_u64.into();
         }

@@ -127,6 +127,7 @@ impl Peer {
             payload_len: 0_u64.into(),
             raw: false,
             unreliable: settings.is_unreliable,
+            datagram: false,
             ..noise(&mut self.rng)
         }
     }

@@ -1,5 +1,6 @@
 //! Unreliable connections: whole messages are carried out, and nobody hears of the others.
 
+use stroma_abi::desc::Cqe;
 use stroma_abi::wire::{Opcode, opcode};
 
 use super::corners::{FIRST_PSN, NONE, request};
@@ -113,4 +114,26 @@ fn a_receive_that_waits_for_the_next_message_is_given_up_first() {
     let found = recalled.map(|outcome| outcome.errand.completes.then(|| u64::from(outcome.errand.index)));
     assert_eq!(found, [Some(FIRST), Some(FIRST + 1), None]);
     assert_eq!(recalled.map(|outcome| outcome.takes), [false, true, false]);
+}
+
+/// A datagram: its numbers are of no account, and 40 bytes more than a payload has are none too many.
+fn datagram(op: Opcode, psn: u64, payload: u64) -> Arrival {
+    Arrival { datagram: true, path_mtu: 6_u64.into(), a1: 0xab_cdef_u64.into(), ..packet(op, psn, payload) }
+}
+
+#[test]
+fn a_datagram_takes_a_receive_and_says_who_has_sent_it() {
+    let mut rig = stocked(3);
+    let sent = [(opcode::RC_SEND_ONLY, 40), (opcode::RC_SEND_ONLY_IMM, 4136), (opcode::RC_SEND_ONLY, 41)];
+    let grh = 1 << Cqe::HAS_GRH.bit;
+    for (at, (op, bytes)) in (0..).zip(sent) {
+        let outcome = rig.judge(&datagram(op, 5_000_000 * at, bytes));
+        assert_eq!((completed(&outcome), outcome.takes), (Some((FIRST + at, bytes)), true));
+        let (flags, sender) = (u64::from(outcome.errand.flags), u64::from(outcome.errand.value));
+        assert_eq!((flags & grh, sender), (grh, 0xab_cdef));
+    }
+    assert!(is_dropped(&rig.judge(&datagram(opcode::RC_SEND_ONLY, 9, 40))), "there were three receives");
+    let mut rig = stocked(1);
+    let plain = rig.judge(&packet(opcode::RC_SEND_ONLY, 0, 40));
+    assert_eq!(u64::from(plain.errand.flags) & grh, 0, "a connection's peer is known");
 }
