@@ -52,6 +52,7 @@ capabilities! {
         outstanding = OUTSTANDING;
         doorbell_pages = DOORBELL_PAGES;
         vectors = VECTOR_COUNT;
+        address_handles = ADDRESS_HANDLES;
     }
     limits {
         wqe_units;
@@ -97,6 +98,7 @@ mod tests {
             outstanding: 0x17,
             doorbell_pages: 1,
             vectors: 0x19,
+            address_handles: 0x1c,
             wqe_units: 8,
             sges: 16,
             mtu_log: 12,

@@ -14,16 +14,12 @@ use crate::{
     AsyncEvent, CompletionChannel, CompletionQueue, CompletionQueueBuilder, DoorbellPage, Error, Port,
     ProtectionDomain, Result,
     events::{Dispatch, Events},
+    groups::Groups,
+    inventory::Inventory,
     iova::{Mapped, Space},
     lock,
     mailbox::{Mailbox, Order},
-    numbers::{Number, Numbers},
 };
-
-/// Queue pairs 0 and 1 belong to management, on every network of this kind: tools take packets to them for its datagrams.
-const MANAGEMENT: u32 = 2;
-/// Domains are numbers of the driver; their field has as many values.
-const DOMAINS: u32 = 1 << u16::BITS;
 
 /// How a device is to be opened.
 #[derive(Clone, Copy, Debug)]
@@ -53,35 +49,25 @@ impl DeviceBuilder {
     pub fn open(self, backend: Arc<dyn Backend>) -> Result<Arc<Device>> {
         let card = Card::open(backend, self.timeout)?;
         card.reset(self.timeout)?;
-        let capabilities = *card.capabilities();
-        let pages = Numbers::new("doorbell pages", capabilities.doorbell_pages);
-        let doorbells = DoorbellPage::new(Arc::clone(card.backend()), pages.take()?);
+        if card.features().ud {
+            Groups::begin(&card)?;
+        }
+        let numbers = Inventory::new(card.capabilities());
+        let doorbells = DoorbellPage::new(Arc::clone(card.backend()), numbers.pages.take()?);
         let space = Arc::default();
         let events = Events::start(&card, &space, self.vector)?;
         Ok(Arc::new(Device {
             mailbox: Mutex::new(Mailbox::new(self.timeout)),
             timeout: self.timeout,
             space,
-            queue_pairs: Numbers::from("queue pairs", MANAGEMENT, capabilities.queue_pairs),
-            completion_queues: Numbers::new("completion queues", capabilities.completion_queues),
-            regions: Numbers::new("memory regions", capabilities.memory_regions),
-            shared_queues: Numbers::new("shared receive queues", capabilities.shared_receive_queues),
-            domains: Numbers::new("protection domains", DOMAINS),
+            numbers,
             keys: Mutex::default(),
-            pages,
+            groups: Groups::default(),
             doorbells,
             events,
             card,
         }))
     }
-}
-
-/// Numbers of all that is on a card.
-pub(crate) struct Inventory<'a> {
-    pub(crate) queue_pairs: &'a Numbers,
-    pub(crate) completion_queues: &'a Numbers,
-    pub(crate) shared_queues: &'a Numbers,
-    pub(crate) regions: &'a Numbers,
 }
 
 /// A card, opened for verbs. Whoever has one has the card alone.
@@ -90,14 +76,10 @@ pub struct Device {
     timeout: Duration,
     mailbox: Mutex<Mailbox>,
     space: Arc<Space>,
-    queue_pairs: Arc<Numbers>,
-    completion_queues: Arc<Numbers>,
-    regions: Arc<Numbers>,
-    shared_queues: Arc<Numbers>,
-    domains: Arc<Numbers>,
-    pages: Arc<Numbers>,
+    numbers: Inventory,
     /// The last key of each region's number.
     keys: Mutex<HashMap<u32, u8>>,
+    groups: Groups,
     doorbells: Arc<DoorbellPage>,
     events: Events,
 }
@@ -133,7 +115,7 @@ impl Device {
     /// # Errors
     /// [`Error::NoneLeft`].
     pub fn protection_domain(self: &Arc<Self>) -> Result<Arc<ProtectionDomain>> {
-        Ok(ProtectionDomain::new(self, self.domains.take()?))
+        Ok(ProtectionDomain::new(self, self.numbers.domains.take()?))
     }
 
     /// Makes a completion queue of at least so many entries, without a channel.
@@ -166,7 +148,7 @@ impl Device {
     /// # Errors
     /// [`Error::NoneLeft`].
     pub fn doorbell_page(&self) -> Result<Arc<DoorbellPage>> {
-        Ok(DoorbellPage::new(Arc::clone(self.card.backend()), self.pages.take()?))
+        Ok(DoorbellPage::new(Arc::clone(self.card.backend()), self.numbers.pages.take()?))
     }
 
     /// The next event that belongs to no completion queue, if there is one.
@@ -200,29 +182,17 @@ impl Device {
         lock(&self.mailbox).run(&self.card, order)
     }
 
-    pub(crate) fn numbers(&self) -> Inventory<'_> {
-        Inventory {
-            queue_pairs: &self.queue_pairs,
-            completion_queues: &self.completion_queues,
-            shared_queues: &self.shared_queues,
-            regions: &self.regions,
-        }
+    pub(crate) fn numbers(&self) -> &Inventory {
+        &self.numbers
     }
 
-    pub(crate) fn queue_pair_number(&self) -> Result<Number> {
-        self.queue_pairs.take()
+    pub(crate) fn groups(&self) -> &Groups {
+        &self.groups
     }
 
-    pub(crate) fn completion_queue_number(&self) -> Result<Number> {
-        self.completion_queues.take()
-    }
-
-    pub(crate) fn region_number(&self) -> Result<Number> {
-        self.regions.take()
-    }
-
-    pub(crate) fn shared_queue_number(&self) -> Result<Number> {
-        self.shared_queues.take()
+    /// Does the card have datagrams, which an operation needs?
+    pub(crate) fn check_datagrams(&self, operation: &'static str) -> Result<()> {
+        if self.card.features().ud { Ok(()) } else { Err(Error::Lacks { operation, feature: "ud" }) }
     }
 
     /// Does the card take lists of so many pieces?

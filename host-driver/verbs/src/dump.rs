@@ -57,7 +57,8 @@ impl Device {
     /// When the card does not answer.
     pub fn dump(&self) -> Result<Dump> {
         let numbers = self.numbers();
-        let queue_pairs = numbers.queue_pairs.in_use().into_iter().map(|number| self.view(number));
+        let queue_pairs = numbers.management.in_use().into_iter().chain(numbers.queue_pairs.in_use());
+        let queue_pairs = queue_pairs.map(|number| self.view(number));
         let counters = counters::BLOCK.regs.iter();
         let counters = counters.map(|reg| Ok((reg.name, self.card().read(&counters::BLOCK, reg)?)));
         Ok(Dump {
@@ -68,11 +69,11 @@ impl Device {
             queue_pairs: queue_pairs.filter_map(Result::transpose).collect::<Result<_>>()?,
             completion_queues: self.views(
                 ObjectKind::CompletionQueue,
-                numbers.completion_queues,
+                &numbers.completion_queues,
                 CompletionQueue::parse,
             )?,
-            shared_queues: self.views(ObjectKind::SharedQueue, numbers.shared_queues, SharedQueue::parse)?,
-            regions: self.views(ObjectKind::Region, numbers.regions, Region::parse)?,
+            shared_queues: self.views(ObjectKind::SharedQueue, &numbers.shared_queues, SharedQueue::parse)?,
+            regions: self.views(ObjectKind::Region, &numbers.regions, Region::parse)?,
         })
     }
 

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use stroma_abi::desc::{CommandStatus, ObjectKind, QueuePairKind, QueuePairState, Status, Verb, WqeError};
+use stroma_abi::wire::grh::GRH_LEN;
 
 /// The crate's result.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -118,6 +119,58 @@ pub enum Error {
     NoSource {
         /// Who was to be spoken to.
         address: IpAddr,
+    },
+    /// The card was built without something.
+    #[error("{operation}: this card lacks the feature `{feature}`")]
+    Lacks {
+        /// What was to be done.
+        operation: &'static str,
+        /// What it lacks.
+        feature: &'static str,
+    },
+    /// A queue pair that does not speak what is asked for.
+    #[error("{operation}: queue pair {number} is {kind:?}")]
+    WrongKind {
+        /// What was to be done.
+        operation: &'static str,
+        /// The queue pair.
+        number: u32,
+        /// Its kind.
+        kind: QueuePairKind,
+    },
+    /// A group that is none.
+    #[error("{address} is not the address of a group")]
+    NotMulticast {
+        /// The address.
+        address: IpAddr,
+    },
+    /// A group that has a member already.
+    #[error("group {group}: queue pair {queue_pair} belongs to it, and there is one member a card")]
+    GroupTaken {
+        /// The group.
+        group: IpAddr,
+        /// Its member.
+        queue_pair: u32,
+    },
+    /// A datagram to be answered that was for somebody else.
+    #[error("a datagram for {address}, which is not an address of the port")]
+    NotOurs {
+        /// Whom it was for.
+        address: IpAddr,
+    },
+    /// A received datagram that does not begin as it should.
+    #[error("a datagram {}", no_grh(*.len, *.first))]
+    BadGrh {
+        /// Bytes there were.
+        len: usize,
+        /// The first of them.
+        first: Option<u8>,
+    },
+    /// A datagram that names no address handle.
+    #[error("request {position} of the batch: a datagram that does not say where it goes")]
+    NoDestination {
+        /// Its place in the batch, from 0 on.
+        position: usize,
     },
     /// Nobody answers an echo.
     #[error("no answer from {address} to an echo of {bytes} bytes in {timeout:?}")]
@@ -288,6 +341,15 @@ pub enum Error {
         /// The entry's op-code.
         opcode: u8,
     },
+}
+
+fn no_grh(len: usize, first: Option<u8>) -> String {
+    match first {
+        Some(first) if len >= GRH_LEN => {
+            format!("that begins with {first:#04x}: its GRH is no IP header")
+        }
+        _ => format!("of {len} bytes: it has no GRH, which has {GRH_LEN}"),
+    }
 }
 
 fn explain(is_known: bool, missing: &[&str], forbidden: &[&str]) -> String {

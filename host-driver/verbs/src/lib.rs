@@ -3,9 +3,11 @@
 //! ```text
 //!   Device ──┬── ProtectionDomain ──┬── MemoryRegion     memory, and the key that opens it
 //!            │                      ├── MemoryWindow       a part of it, for one peer, by request
+//!            │                      ├── AddressHandle      a way that datagrams take
 //!            │                      ├── SharedReceiveQueue ── ReceiveBatch ── post
 //!            │                      └── QueuePair ── Batch, ReceiveBatch ── post
 //!            ├── CompletionQueue ◀─────────┘   poll, request_notify
+//!            ├── Port ── Membership            who the card is to its peers; a group it belongs to
 //!            ├── Neighbours                    ARP, neighbour discovery, echoes, over the raw queue
 //!            └── CompletionChannel             sleep until a completion queue has something
 //! ```
@@ -52,16 +54,21 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod address_handle;
 mod async_event;
 mod completion_channel;
 mod completion_queue;
 mod connection;
 mod context;
+mod datagrams;
 mod doorbell;
 mod dump;
 mod entries;
 mod error;
 mod events;
+mod grh;
+mod groups;
+mod inventory;
 mod iova;
 mod kernels;
 mod mailbox;
@@ -80,18 +87,23 @@ pub mod scenarios;
 mod send_queue;
 mod shared_receive_queue;
 mod state;
+mod way;
 mod work_completion;
 mod work_request;
 
 pub use access::Access;
+pub use address_handle::AddressHandle;
 pub use async_event::AsyncEvent;
 pub use completion_channel::CompletionChannel;
 pub use completion_queue::{CompletionQueue, CompletionQueueBuilder};
 pub use connection::Connection;
 pub use context::{Device, DeviceBuilder};
+pub use datagrams::{Datagrams, OWN_KEY};
 pub use doorbell::DoorbellPage;
 pub use dump::{Dump, View};
 pub use error::{Error, Result};
+pub use grh::Grh;
+pub use groups::Membership;
 pub use kernels::{Kernel, KernelCounters, KernelLimits};
 pub use memory_region::{MemoryRegion, RegionBuilder};
 pub use memory_window::MemoryWindow;
@@ -107,6 +119,7 @@ pub use stroma_abi::desc::{
     CommandStatus, ObjectKind, Parameters, QueuePairKind, QueuePairState, Sge, Statistics, Status, Verb,
     WorkOp,
 };
+pub use stroma_abi::wire::deth::GROUP_QP;
 pub use stroma_abi::wire::{RpcStatus, RpcTarget};
 pub use work_completion::WorkCompletion;
 pub use work_request::Batch;

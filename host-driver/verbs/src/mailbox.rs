@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use stroma_abi::{
     Entry,
     desc::{
-        Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, Region, Reply, SharedQueue,
-        Statistics, Verb,
+        AddressHandle, Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, Region, Reply,
+        SharedQueue, Statistics, Verb,
         mailbox::{BODY_AT, BODY_LEN, MAILBOX_LEN},
     },
     regs::map::mailbox,
@@ -122,6 +122,7 @@ fn field(kind: ObjectKind, byte: u16) -> Option<&'static str> {
         ObjectKind::Region => Region::TABLE,
         ObjectKind::SharedQueue => SharedQueue::TABLE,
         ObjectKind::Statistics => Statistics::TABLE,
+        ObjectKind::AddressHandle => AddressHandle::TABLE,
     };
     table.iter().find(|entry| entry.field.byte == usize::from(byte)).map(|entry| entry.name)
 }
@@ -137,5 +138,6 @@ mod tests {
         assert_eq!(field(ObjectKind::Region, 16), Some("list"));
         assert_eq!(field(ObjectKind::Region, 17), None);
         assert_eq!(field(ObjectKind::SharedQueue, 9), Some("stride"));
+        assert_eq!(field(ObjectKind::AddressHandle, 8), Some("peer_mac"));
     }
 }

@@ -63,7 +63,7 @@ impl RegionBuilder {
         let len = len.ok_or(Error::OutsideRange { offset, len: asked, of: "memory", size })?;
 
         let device = self.domain.device();
-        let number = device.region_number()?;
+        let number = device.numbers().regions.take()?;
         let key = device.next_key(number.value());
         let page = self.page_list.unwrap_or(memory.backing().unwrap_or(Backing::Small));
         let base = address(&memory) + offset as u64;

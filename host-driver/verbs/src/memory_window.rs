@@ -29,7 +29,7 @@ pub struct MemoryWindow {
 impl MemoryWindow {
     pub(crate) fn new(domain: &Arc<ProtectionDomain>) -> Result<Self> {
         let device = domain.device();
-        let number = device.region_number()?;
+        let number = device.numbers().regions.take()?;
         let tag = AtomicU8::new(device.next_key(number.value()));
         let body = Region { window: true, pd: domain.body_number(), ..Region::default() };
         let object = Object::create(device, ObjectKind::Region, number, &body.to_bytes(), Vec::new())?;

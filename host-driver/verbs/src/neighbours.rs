@@ -13,10 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use stroma_abi::regs::map::PORT_ADDRESSES;
-
 use crate::{
-    Access, CompletionQueue, Device, Error, MemoryRegion, RawQueue, Result, Status, WorkCompletion, lock,
+    Access, Address, CompletionQueue, Device, Error, MemoryRegion, RawQueue, Result, Status, WorkCompletion,
+    lock, way::group_mac,
 };
 use station::{Heard, Station};
 
@@ -148,11 +147,26 @@ impl Neighbours {
         self.send(&mut lock(&self.state), &question)
     }
 
-    /// The MAC address of `address`: known, or asked for until an answer comes.
+    /// The way to `address`, of a station on this link or of a group: its MAC address [resolved](Self::resolve), the rest as
+    /// [`Port::way`](crate::Port::way) and [`Port::group_way`](crate::Port::group_way) have it.
+    ///
+    /// # Errors
+    /// [`Error::NoSource`]; as [`Self::resolve`].
+    pub fn way(&self, address: IpAddr, timeout: Duration) -> Result<Address> {
+        if group_mac(address).is_some() {
+            return self.device.port().group_way(address);
+        }
+        self.device.port().way(address, self.resolve(address, timeout)?)
+    }
+
+    /// The MAC address of `address`: that of a group, which follows from it; known; or asked for until an answer comes.
     ///
     /// # Errors
     /// [`Error::NoNeighbour`] after `timeout`; when the card cannot be reached.
     pub fn resolve(&self, address: IpAddr, timeout: Duration) -> Result<[u8; 6]> {
+        if let Some(mac) = group_mac(address) {
+            return Ok(mac);
+        }
         let begin = Instant::now();
         let mut asked = None;
         loop {
@@ -209,8 +223,7 @@ impl Neighbours {
     /// Who this card is.
     fn station(&self) -> Result<Station> {
         let port = self.device.port();
-        let addresses = (0..PORT_ADDRESSES).map(|place| port.address(place)).collect::<Result<Vec<_>>>()?;
-        Ok(Station { mac: port.mac()?, addresses })
+        Ok(Station { mac: port.mac()?, addresses: port.addresses()? })
     }
 
     fn receive(&self, slot: usize) -> Result<()> {

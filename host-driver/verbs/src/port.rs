@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use stroma_abi::regs::map::{PORT_ADDRESSES, port};
 use stroma_device::Card;
 
-use crate::{Address, Error, Result};
+use crate::{Address, Device, Error, Result};
 
 /// First of the UDP ports that RoCE v2 packets leave from.
-const FIRST_PORT: u16 = 0xc000;
+pub(crate) const FIRST_PORT: u16 = 0xc000;
 
 /// The network port of a card. What is set here counts from the next packet on.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,11 @@ pub struct Port<'a> {
 impl<'a> Port<'a> {
     pub(crate) fn new(card: &'a Card) -> Self {
         Self { card }
+    }
+
+    /// Is it the port of this device?
+    pub(crate) fn check_same(self, device: &Device, what: &'static str) -> Result<()> {
+        if std::ptr::eq(self.card, device.card()) { Ok(()) } else { Err(Error::OtherDevice { what }) }
     }
 
     /// Is the link up?
@@ -43,9 +48,7 @@ impl<'a> Port<'a> {
     /// # Errors
     /// When the card cannot be reached.
     pub fn set_mac(&self, mac: [u8; 6]) -> Result<()> {
-        let mut bytes = [0; size_of::<u64>()];
-        bytes[..mac.len()].copy_from_slice(&mac);
-        Ok(self.card.write(&port::BLOCK, &port::MAC, u64::from_le_bytes(bytes))?)
+        Ok(self.card.write(&port::BLOCK, &port::MAC, mac_bits(mac))?)
     }
 
     /// The queue pair that gets the frames that are not RoCE, if one does.
@@ -158,7 +161,15 @@ pub(crate) fn bits(address: IpAddr) -> u128 {
     u128::from_le_bytes(address.octets())
 }
 
-fn halves(address: IpAddr) -> [u64; 2] {
+/// A MAC address as the card keeps it, first byte lowest.
+pub(crate) fn mac_bits(mac: [u8; 6]) -> u64 {
+    let mut bytes = [0; size_of::<u64>()];
+    bytes[..mac.len()].copy_from_slice(&mac);
+    u64::from_le_bytes(bytes)
+}
+
+/// The two halves of an address, as registers hold them.
+pub(crate) fn halves(address: IpAddr) -> [u64; 2] {
     let bytes = bits(address).to_le_bytes();
     let half = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
     [half(0), half(8)]

@@ -285,6 +285,8 @@ impl Drop for QueuePair {
         let number = self.number();
         let state = self.state();
         self.return_receives(state);
+        // An entry that stays names a number that stays taken, too: the card cannot be reached.
+        let _ = self.device().groups().forget(self.device().card(), number);
         // What it failed with is dealt with by the object. Its number stays taken until its completions are forgotten.
         let _ = self.object.destroy();
         self.send_cq.disconnect(number);

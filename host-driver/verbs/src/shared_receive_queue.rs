@@ -40,7 +40,7 @@ impl SharedReceiveQueue {
             pd: domain.body_number(),
             limit: 0,
         };
-        let number = device.shared_queue_number()?;
+        let number = device.numbers().shared_queues.take()?;
         let owner = Owner::Shared(number.value());
         let queue = ReceiveQueue::new(owner, log, pieces, Arc::clone(mapped.memory()));
         let object = Object::create(device, ObjectKind::SharedQueue, number, &body.to_bytes(), vec![mapped])?;

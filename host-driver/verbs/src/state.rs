@@ -108,10 +108,8 @@ impl Attributes {
         let flow_label = self.fits("flow_label", QueuePair::FLOW_LABEL, address.flow_label);
         let mut changed =
             flow_label.fits("source_address", QueuePair::SOURCE_ADDRESS, address.source_address);
-        let mut mac = [0; size_of::<u64>()];
-        mac[..address.mac.len()].copy_from_slice(&address.mac);
         changed.body = QueuePair {
-            peer_mac: u64::from_le_bytes(mac),
+            peer_mac: port::mac_bits(address.mac),
             peer_ip: port::bits(address.ip),
             source_port: address.source_port,
             hop_limit: address.hop_limit,

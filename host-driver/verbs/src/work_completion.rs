@@ -1,5 +1,6 @@
 //! What became of a request.
 
+use stroma_abi::Qpn;
 use stroma_abi::desc::{Cqe, Status, WorkOp};
 
 use crate::{Error, Result};
@@ -31,6 +32,10 @@ pub struct WorkCompletion {
     pub is_solicited: bool,
     /// Queue pair it was posted to.
     pub queue_pair: u32,
+    /// Of a received datagram: the queue pair that has sent it.
+    pub source_qp: Option<Qpn>,
+    /// It is a received datagram: its buffer begins with a [`Grh`](crate::Grh), which `length` counts.
+    pub has_grh: bool,
     /// The card's clock when it was done, in cycles.
     pub timestamp: u64,
 }
@@ -50,6 +55,8 @@ impl Default for WorkCompletion {
             rpc: None,
             is_solicited: false,
             queue_pair: 0,
+            source_qp: None,
+            has_grh: false,
             timestamp: 0,
         }
     }
@@ -73,6 +80,8 @@ pub(crate) fn understand(queue: u32, entry: &Cqe) -> Result<WorkCompletion> {
         rpc: entry.rpc.then_some(entry.detail),
         is_solicited: entry.solicited,
         queue_pair: entry.queue_pair.value(),
+        source_qp: entry.has_grh.then_some(entry.source_qp),
+        has_grh: entry.has_grh,
         timestamp: entry.timestamp,
     })
 }
@@ -106,6 +115,11 @@ mod tests {
         let called = Cqe { opcode: WorkOp::Rpc as u8, rpc: true, detail: 0x100, ..good };
         let called = understand(3, &called).unwrap();
         assert_eq!((called.op, called.rpc, called.immediate), (WorkOp::Rpc, Some(0x100), None));
+        assert_eq!(understand(3, &Cqe { source_qp: Qpn::new(9), ..good }).unwrap().source_qp, None);
+        let datagram =
+            Cqe { receive: true, has_grh: true, source_qp: Qpn::new(0xab_cdef), length: 44, ..good };
+        let found = understand(3, &datagram).unwrap();
+        assert_eq!((found.source_qp, found.has_grh, found.length), (Some(Qpn::new(0xab_cdef)), true, 44));
         let flushed = Cqe { opcode: 0, status: Status::Flushed as u8, ..good };
         assert_eq!(understand(3, &flushed).unwrap().status, Status::Flushed);
     }

@@ -1,5 +1,7 @@
 //! Requests, several at a time.
 
+mod datagram;
+
 use stroma_abi::desc::{
     AtomicOperands, Body, Parameters, Sge, SgeList, WindowBind, WorkOp, Wqe, WqeError, WqeHead,
     wqe::{UNIT, UNITS_MAX},
@@ -29,6 +31,8 @@ pub struct Batch<'a> {
     /// Of the request that comes next.
     head: WqeHead,
     wr_id: u64,
+    /// The request that comes next says where it goes.
+    has_target: bool,
     push: bool,
     failed: Option<Error>,
 }
@@ -40,6 +44,7 @@ impl<'a> Batch<'a> {
             requests: Vec::new(),
             head: WqeHead::default(),
             wr_id: 0,
+            has_target: false,
             push: false,
             failed: None,
         }
@@ -146,6 +151,12 @@ impl<'a> Batch<'a> {
         self.request(WorkOp::Send, Ok(Body::Inline(bytes)))
     }
 
+    /// As [`inline_send`](Self::inline_send), with `immediate` for the completion of the receive.
+    pub fn inline_send_imm(mut self, bytes: &[u8], immediate: u32) -> Self {
+        self.head.immediate = immediate;
+        self.request(WorkOp::SendImm, Ok(Body::Inline(bytes)))
+    }
+
     /// As [`send`](Self::send), and ends `key`, that of a memory window which the peer has bound to its queue pair.
     pub fn send_invalidate(mut self, pieces: &[Sge], key: u32) -> Self {
         self.head.immediate = key;
@@ -219,7 +230,8 @@ impl<'a> Batch<'a> {
     /// Posts the requests: writes them to the send queue and tells the card.
     ///
     /// # Errors
-    /// [`Error::BadRequest`], [`Error::TooManyPieces`], [`Error::WrongState`], [`Error::QueueFull`]: nothing was posted.
+    /// [`Error::BadRequest`], [`Error::TooManyPieces`], [`Error::WrongState`], [`Error::QueueFull`], and of datagrams [`Error::NoDestination`],
+    /// [`Error::WrongKind`], [`Error::OtherDevice`]: nothing was posted.
     /// When the card cannot be reached, it may have been.
     pub fn post(mut self) -> Result<()> {
         if let Some(error) = self.failed {
@@ -245,12 +257,13 @@ impl<'a> Batch<'a> {
     fn request(mut self, op: WorkOp, body: Result<Body<'_>>) -> Self {
         let head = WqeHead { opcode: op as u8, ..self.head };
         let have = self.queue_pair.device().card().capabilities().wqe_units as usize;
+        let body = self.check_target(op).and(body);
         match body.and_then(|body| encode(self.requests.len(), head, &body, have)) {
             Ok(bytes) => self.requests.push(Request { wr_id: self.wr_id, index: 0, bytes }),
             Err(error) => self.failed = self.failed.or(Some(error)),
         }
         self.head = WqeHead::default();
-        self.wr_id = 0;
+        (self.wr_id, self.has_target) = (0, false);
         self
     }
 }

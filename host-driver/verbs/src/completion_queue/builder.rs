@@ -60,7 +60,7 @@ impl CompletionQueueBuilder {
             page: page.body_number(),
             ..desc::CompletionQueue::default()
         };
-        let number = device.completion_queue_number()?;
+        let number = device.numbers().completion_queues.take()?;
         let kind = ObjectKind::CompletionQueue;
         let object = Object::create(&device, kind, number, &body.to_bytes(), vec![mapped])?;
         let state = Mutex::new(State {

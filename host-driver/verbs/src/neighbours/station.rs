@@ -1,11 +1,11 @@
 //! Who speaks, and what a frame says to him.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use smoltcp::wire::{EthernetAddress, EthernetFrame, EthernetProtocol};
 
-use super::frame::{ipv4_of, ipv6_of};
 use super::{arp, discovery, echo};
+use crate::way::source;
 
 /// A card's MAC address, and its addresses.
 #[derive(Clone, Debug)]
@@ -40,14 +40,7 @@ impl Station {
 
     /// The address that this station speaks from to another, if it has one of its kind: link-local to link-local.
     pub(super) fn source(&self, to: IpAddr) -> Option<IpAddr> {
-        match to {
-            IpAddr::V4(_) => ipv4_of(&self.addresses).next().map(IpAddr::V4),
-            IpAddr::V6(to) => {
-                let is_near = |address: &Ipv6Addr| address.is_unicast_link_local() == is_link_local(to);
-                let alike = ipv6_of(&self.addresses).find(is_near);
-                alike.or_else(|| ipv6_of(&self.addresses).next()).map(IpAddr::V6)
-            }
-        }
+        source(&self.addresses, to).map(|place| self.addresses[place])
     }
 
     /// Understands a frame. Whatever does not concern one of this station's addresses, or contradicts itself, says nothing: who
@@ -61,9 +54,4 @@ impl Station {
             EthernetProtocol::Unknown(_) => None,
         }
     }
-}
-
-/// Is an address of one link, alone or as a group?
-fn is_link_local(address: Ipv6Addr) -> bool {
-    address.is_unicast_link_local() || address.segments()[0] & 0xff0f == 0xff02
 }

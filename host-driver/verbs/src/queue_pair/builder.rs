@@ -12,7 +12,7 @@ use stroma_device::DmaMemory;
 
 use super::{QueuePair, Results};
 use crate::{
-    Access, CompletionQueue, DoorbellPage, ProtectionDomain, Result, SharedReceiveQueue,
+    Access, CompletionQueue, Device, DoorbellPage, ProtectionDomain, Result, SharedReceiveQueue,
     completion_queue::log_of,
     iova::{Mapped, address},
     object::Object,
@@ -47,6 +47,8 @@ pub struct QueuePairBuilder {
     shared: Option<Arc<SharedReceiveQueue>>,
     page: Arc<DoorbellPage>,
     result_bytes: usize,
+    /// It is the one for management datagrams.
+    management: bool,
 }
 
 impl QueuePairBuilder {
@@ -62,7 +64,18 @@ impl QueuePairBuilder {
             shared: None,
             page: Arc::clone(domain.device().doorbells()),
             result_bytes: 0,
+            management: false,
         }
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        self.domain.device()
+    }
+
+    /// Gives it the number that management datagrams are for.
+    pub(crate) fn management(mut self) -> Self {
+        self.management = true;
+        self
     }
 
     /// What it speaks. Local without this.
@@ -119,11 +132,14 @@ impl QueuePairBuilder {
     ///
     /// # Errors
     /// [`TooLarge`](crate::Error::TooLarge), [`NoneLeft`](crate::Error::NoneLeft),
-    /// [`OtherDevice`](crate::Error::OtherDevice); when there is no memory; when the card refuses.
+    /// [`OtherDevice`](crate::Error::OtherDevice); [`Lacks`](crate::Error::Lacks) for datagrams on a card without; when there is no memory; when the card refuses.
     pub fn build(self) -> Result<QueuePair> {
         let Self { domain, send_cq, receive_cq, kind, send_units, page, .. } = &self;
         let (kind, send_units) = (*kind, *send_units);
         let device = domain.device();
+        if kind == QueuePairKind::Datagram {
+            device.check_datagrams("queue pair for datagrams")?;
+        }
         device.check_page(page)?;
         device.check_same(send_cq.device(), "completion queue")?;
         device.check_same(receive_cq.device(), "completion queue")?;
@@ -146,7 +162,8 @@ impl QueuePairBuilder {
             srq: self.shared.as_ref().map_or(0, |queue| queue.number()),
             ..desc::QueuePair::default()
         };
-        let number = device.queue_pair_number()?;
+        let numbers = device.numbers();
+        let number = if self.management { numbers.management.take()? } else { numbers.queue_pairs.take()? };
         let send = SendQueue::new(number.value(), kind, send_log, Arc::clone(mapped.memory()));
         let own = receives.as_ref().map(|(log, ring)| {
             let owner = Owner::QueuePair(number.value());

@@ -12,7 +12,7 @@ use stroma_abi::{
         Block, Reg,
         map::{
             DOORBELL_PAGE, PUSH_WINDOW, capabilities as caps,
-            doorbells::{COMPLETION, PUSH, PUSH_COMMIT, SEND},
+            doorbells::{COMPLETION, PUSH, PUSH_COMMIT, RECEIVE, SEND},
             events, identity, mailbox,
         },
     },
@@ -24,13 +24,14 @@ use super::engine::Engine;
 /// A lazy card looks so often whether there is something to do while the driver waits for an interrupt.
 const SLICE: Duration = Duration::from_millis(1);
 /// How large the card is.
-const SIZES: [(&Reg, u32); 7] = [
+const SIZES: [(&Reg, u32); 8] = [
     (&caps::QUEUE_PAIRS, 8),
     (&caps::COMPLETION_QUEUES, 8),
     (&caps::MEMORY_REGIONS, 8),
     (&caps::DOORBELL_PAGES, PAGES),
     (&caps::LIMITS, 0x100c_1008),
-    (&caps::FEATURES, 1 << 5),
+    (&caps::FEATURES, 1 << 5 | 1 << 2),
+    (&caps::ADDRESS_HANDLES, 8),
     (&caps::DATA_BITS, 64),
 ];
 const PAGES: u32 = 3;
@@ -85,6 +86,10 @@ impl Fake {
                 let queue_pair = part(&SEND, "queue_pair", value);
                 engine.send_doorbell(page, queue_pair, part(&SEND, "producer", value));
                 engine.doorbells += 1;
+            }
+            at if at == RECEIVE.offset => {
+                let queue_pair = part(&RECEIVE, "queue_pair", value);
+                engine.receive_doorbell(page, queue_pair, part(&RECEIVE, "producer", value));
             }
             at if at == COMPLETION.offset => {
                 let (queue, consumer) =

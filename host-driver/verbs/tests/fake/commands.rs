@@ -2,8 +2,8 @@
 
 use stroma_abi::{
     desc::{
-        Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, QueuePairKind, QueuePairState,
-        Region, Reply, Verb,
+        AddressHandle, Command, CommandStatus, CompletionQueue, ObjectKind, QueuePair, QueuePairKind,
+        QueuePairState, Region, Reply, Verb,
         completion_queue::MODERATION_ATTRIBUTE,
         mailbox::{BODY_AT, BODY_LEN, MAILBOX_LEN},
         queue_pair::{attribute, transition},
@@ -65,6 +65,7 @@ impl Engine {
             ObjectKind::QueuePair | ObjectKind::Statistics => self.queue_pairs.contains_key(&number),
             ObjectKind::CompletionQueue => self.completion_queues.contains_key(&number),
             ObjectKind::Region => self.regions.contains_key(&number),
+            ObjectKind::AddressHandle => self.address_handles.contains_key(&number),
             ObjectKind::SharedQueue => return Err((CommandStatus::UnknownKind, 0)),
         };
         match (verb, exists) {
@@ -82,6 +83,7 @@ impl Engine {
                     ObjectKind::QueuePair => drop(self.queue_pairs.remove(&number)),
                     ObjectKind::CompletionQueue => drop(self.completion_queues.remove(&number)),
                     ObjectKind::Region => drop(self.regions.remove(&number)),
+                    ObjectKind::AddressHandle => drop(self.address_handles.remove(&number)),
                     ObjectKind::SharedQueue | ObjectKind::Statistics => unreachable!("none exists"),
                 }
                 Ok(NOTHING)
@@ -139,12 +141,15 @@ impl Engine {
                 check(body.list.is_multiple_of(64), Region::LIST.byte)?;
                 self.regions.insert(number, body);
             }
+            ObjectKind::AddressHandle => {
+                self.address_handles.insert(number, AddressHandle::parse(body).unwrap());
+            }
             ObjectKind::SharedQueue | ObjectKind::Statistics => unreachable!("none is made"),
         }
         Ok(NOTHING)
     }
 
-    /// Knows of the attributes the state and the pace.
+    /// Knows of the attributes the state, the pace, and those of datagrams.
     fn modify(&mut self, number: u32, mask: u64, wanted: &QueuePair) -> Answer {
         let queues = self.queue_pairs.get_mut(&number).unwrap();
         let state = |code| QueuePairState::from_code(code).ok_or((CommandStatus::BadField, 0));
@@ -155,6 +160,15 @@ impl Engine {
         queues.body.state = to as u8;
         if mask & attribute::PACE != 0 {
             queues.body.pace = wanted.pace;
+        }
+        if mask & attribute::Q_KEY != 0 {
+            queues.body.q_key = wanted.q_key;
+        }
+        if mask & attribute::P_KEY != 0 {
+            queues.body.p_key = wanted.p_key;
+        }
+        if mask & attribute::SEND_PSN != 0 {
+            queues.body.send_psn = wanted.send_psn;
         }
         if to == QueuePairState::Reset {
             let body = QueuePair { pace: 0, ..queues.body };

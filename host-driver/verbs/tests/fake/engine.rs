@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use stroma_abi::{
     Qpn,
     desc::{
-        Body, CommandStatus, CompletionQueue, Cqe, Eqe, Event, QueuePair, QueuePairState, Region, Status,
-        Wqe, WqeHead, phase,
+        AddressHandle, Body, CommandStatus, CompletionQueue, Cqe, Eqe, Event, QueuePair, QueuePairKind,
+        QueuePairState, Region, Status, Wqe, WqeHead, phase,
         region::{PAGE_LOGS, rights},
         wqe::{UNIT, UNITS_MAX},
     },
@@ -14,11 +14,16 @@ use stroma_abi::{
 };
 use stroma_device::{BarId, Iova, mock::Mock, part};
 
+use super::network::Sent;
+
 #[derive(Default)]
 pub(crate) struct Engine {
     pub(crate) queue_pairs: BTreeMap<u32, Queues>,
     pub(crate) completion_queues: BTreeMap<u32, CompletionQueue>,
     pub(crate) regions: BTreeMap<u32, Region>,
+    pub(crate) address_handles: BTreeMap<u32, AddressHandle>,
+    /// Datagrams that have left.
+    pub(crate) sent: Vec<Sent>,
     /// Words in push windows, by page and window.
     pub(crate) windows: HashMap<(u16, usize), BTreeMap<usize, u64>>,
     pub(crate) events: EventQueue,
@@ -35,6 +40,8 @@ pub(crate) struct Queues {
     pub(crate) body: QueuePair,
     pub(crate) next: u16,
     pub(crate) producer: u16,
+    pub(crate) receive_next: u16,
+    pub(crate) receive_producer: u16,
     /// Pushed requests by index.
     pub(crate) pushed: HashMap<u16, Vec<u8>>,
 }
@@ -97,6 +104,9 @@ impl Engine {
         let head = WqeHead::parse(&bytes).unwrap();
         let outcome = match Wqe::decode(&bytes) {
             _ if state == QueuePairState::Error => Err(Status::Flushed),
+            Ok(request) if head.index == index && body.kind == QueuePairKind::Datagram as u8 => {
+                self.send(mock, body.pd, &request)
+            }
             Ok(request) if head.index == index => self.execute(mock, body.pd, &request),
             _ => Err(Status::LocalQueuePair),
         };
@@ -108,12 +118,12 @@ impl Engine {
         if head.signaled || outcome.is_err() {
             let status = outcome.err().unwrap_or(Status::Success) as u8;
             let entry = Cqe { length: head.length, opcode: head.opcode, index, status, ..Cqe::default() };
-            self.complete(mock, number, Cqe { queue_pair: Qpn::new(number), ..entry });
+            self.complete(mock, body.send_cq, Cqe { queue_pair: Qpn::new(number), ..entry });
         }
         true
     }
 
-    fn execute(&self, mock: &Mock, pd: u16, request: &Wqe<'_>) -> Result<(), Status> {
+    pub(super) fn execute(&self, mock: &Mock, pd: u16, request: &Wqe<'_>) -> Result<(), Status> {
         let head = request.head();
         let one = (head.remote, head.key);
         match request.body() {
@@ -139,7 +149,13 @@ impl Engine {
         }
     }
 
-    fn read(&self, mock: &Mock, pd: u16, (address, key): (u64, u32), len: u32) -> Result<Vec<u8>, Status> {
+    pub(super) fn read(
+        &self,
+        mock: &Mock,
+        pd: u16,
+        (address, key): (u64, u32),
+        len: u32,
+    ) -> Result<Vec<u8>, Status> {
         let mut data = vec![0; len as usize];
         for (byte, place) in data.iter_mut().zip(0..) {
             let iova = self.translate(mock, pd, address.wrapping_add(place), key, 0)?;
@@ -148,7 +164,13 @@ impl Engine {
         Ok(data)
     }
 
-    fn write(&self, mock: &Mock, pd: u16, (address, key): (u64, u32), data: &[u8]) -> Result<(), Status> {
+    pub(super) fn write(
+        &self,
+        mock: &Mock,
+        pd: u16,
+        (address, key): (u64, u32),
+        data: &[u8],
+    ) -> Result<(), Status> {
         for (byte, place) in data.iter().zip(0..) {
             let iova = self.translate(mock, pd, address.wrapping_add(place), key, rights::LOCAL_WRITE)?;
             mock.dma_write(iova, &[*byte]).map_err(|_| Status::General)?;
@@ -173,8 +195,8 @@ impl Engine {
         Ok(Iova(u64::from_le_bytes(entry) + (address & ((1 << log) - 1))))
     }
 
-    fn complete(&mut self, mock: &Mock, queue_pair: u32, entry: Cqe) {
-        let number = self.queue_pairs[&queue_pair].body.send_cq;
+    pub(super) fn complete(&mut self, mock: &Mock, number: u32, entry: Cqe) {
+        let queue_pair = entry.queue_pair.value();
         let queue = self.completion_queues.get_mut(&number).expect("queue pairs hold their queues");
         self.time += 1;
         if queue.producer.wrapping_sub(queue.consumer) & 0xff_ffff == 1 << queue.log {

@@ -2,8 +2,11 @@
 
 mod card;
 mod commands;
+mod datagrams;
 mod driver;
 mod engine;
+mod groups;
+mod network;
 
 use card::Fake;
 
