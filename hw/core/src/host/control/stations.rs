@@ -44,7 +44,8 @@ record! {
 block! {
     /// Holds an address against all that the port has, and all groups, at once.
     ///
-    /// A datagram may be for any of them, and comes every other cycle: there is no time to look for it one by one.
+    /// A datagram may be for any of them, and comes every other cycle: there is no time to look for it one by one. A bit for each half says
+    /// that it was stored since reset; without it the half counts as zero, so that reset has few registers to clear.
     ///
     /// - **Ports** `address`, `group`, `member`: what is stored; `destination`: an address, first byte highest; `station`: whose it is. Of two
     ///   groups with one address the first counts.
@@ -62,10 +63,16 @@ block! {
         groups: [Reg<Bits<64>>; HALVES],
         members: [Reg<Bits<24>>; PORT_GROUPS],
         enabled: Reg<Bits<PORT_GROUPS>>,
-        found: Reg<Station>,
+        has_address: Reg<Bits<HALVES>>,
+        has_group: Reg<Bits<HALVES>>,
+        /// What was found: the address is one of the port's, and one bit for each group that has it.
+        is_found: Reg<Bit>,
+        found: Reg<Bits<PORT_GROUPS>>,
         forward: Reverse<128>,
         low: Signal<Local, Bits<64>>,
         high: Signal<Local, Bits<64>>,
+        own: [Signal<Local, Bits<64>>; HALVES],
+        theirs: [Signal<Local, Bits<64>>; HALVES],
         is_ours: Signal<Local, Bit>,
         hits: Signal<Local, Bits<PORT_GROUPS>>,
         first: Signal<Local, Bits<PORT_GROUPS>>,
@@ -76,7 +83,7 @@ block! {
 impl Logic for Stations {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, enabled, found);
+        dff_setup!(self, clock, enabled, has_address, has_group, is_found, found);
         for i in 0..HALVES {
             self.addresses[i].clock.next = self.clock.val();
             self.addresses[i].d.next = self.addresses[i].q.val();
@@ -88,6 +95,13 @@ impl Logic for Stations {
             if self.group.val().valid & (self.group.val().half.index() == i) {
                 self.groups[i].d.next = self.group.val().bytes;
             }
+        }
+        if self.address.val().valid {
+            self.has_address.d.next =
+                self.has_address.q.val().replace_bit(self.address.val().half.index(), true);
+        }
+        if self.group.val().valid {
+            self.has_group.d.next = self.has_group.q.val().replace_bit(self.group.val().half.index(), true);
         }
         for i in 0..PORT_GROUPS {
             self.members[i].clock.next = self.clock.val();
@@ -104,38 +118,46 @@ impl Logic for Stations {
         self.forward.forward.next = self.destination.val();
         self.low.next = self.forward.reversed.val().get_bits::<64>(0);
         self.high.next = self.forward.reversed.val().get_bits::<64>(64);
+        for i in 0..HALVES {
+            self.own[i].next = 0.into();
+            if self.has_address.q.val().get_bit(i) {
+                self.own[i].next = self.addresses[i].q.val();
+            }
+            self.theirs[i].next = 0.into();
+            if self.has_group.q.val().get_bit(i) {
+                self.theirs[i].next = self.groups[i].q.val();
+            }
+        }
         self.is_ours.next = false;
         self.hits.next = 0.into();
         for i in 0..PORT_GROUPS {
-            if (self.addresses[2 * i].q.val() == self.low.val())
-                & (self.addresses[2 * i + 1].q.val() == self.high.val())
-            {
+            if (self.own[2 * i].val() == self.low.val()) & (self.own[2 * i + 1].val() == self.high.val()) {
                 self.is_ours.next = true;
             }
-            if (self.groups[2 * i].q.val() == self.low.val())
-                & (self.groups[2 * i + 1].q.val() == self.high.val())
+            if (self.theirs[2 * i].val() == self.low.val())
+                & (self.theirs[2 * i + 1].val() == self.high.val())
             {
                 self.hits.next = self.hits.val().replace_bit(i, self.enabled.q.val().get_bit(i));
             }
         }
+        self.is_found.d.next = self.is_ours.val() & self.destination.val().any();
+        self.found.d.next = self.hits.val();
+
         // The lowest bit alone.
-        self.first.next = self.hits.val() & (!self.hits.val() + 1);
+        self.first.next = self.found.q.val() & (!self.found.q.val() + 1);
         self.chosen.next = 0.into();
         for i in 0..PORT_GROUPS {
             if self.first.val().get_bit(i) {
                 self.chosen.next = self.chosen.val() | self.members[i].q.val();
             }
         }
-        self.found.d.next.is_ours = self.is_ours.val() & self.destination.val().any();
-        self.found.d.next.is_group = self.hits.val().any();
-        self.found.d.next.member = self.chosen.val();
-        self.station.next = self.found.q.val();
+        self.station.next.is_ours = self.is_found.q.val();
+        self.station.next.is_group = self.found.q.val().any();
+        self.station.next.member = self.chosen.val();
         if self.reset.val() {
             self.enabled.d.next = 0.into();
-            for i in 0..HALVES {
-                self.addresses[i].d.next = 0.into();
-                self.groups[i].d.next = 0.into();
-            }
+            self.has_address.d.next = 0.into();
+            self.has_group.d.next = 0.into();
         }
     }
 }

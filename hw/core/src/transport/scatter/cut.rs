@@ -58,6 +58,8 @@ block! {
         end_next: Signal<Local, Bits<33>>,
         fits: Signal<Local, Bit>,
         wanted: Signal<Local, Bits<13>>,
+        is_left_long: Signal<Local, Bit>,
+        is_rest_long: Signal<Local, Bit>,
         is_long: Signal<Local, Bit>,
         completes: Signal<Local, Bit>,
         bytes: Signal<Local, Bits<13>>,
@@ -103,11 +105,14 @@ impl Logic for Cut {
         // Of what does not fit, this many do: fewer than a packet has.
         self.rest.next =
             bit_cast::<13, 32>(self.entry.payload.val().length) - bit_cast::<13, 32>(self.ahead_now.val());
+        self.is_left_long.next = self.left_now.val() > self.piece_max.val();
+        self.is_rest_long.next = self.rest.val() > self.piece_max.val();
         self.wanted.next = self.rest.val();
+        self.is_long.next = self.is_rest_long.val();
         if self.fits.val() {
             self.wanted.next = self.left_now.val();
+            self.is_long.next = self.is_left_long.val();
         }
-        self.is_long.next = self.wanted.val() > self.piece_max.val();
         self.bytes.next = self.wanted.val();
         if self.is_long.val() {
             self.bytes.next = self.piece_max.val();
