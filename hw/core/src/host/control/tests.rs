@@ -7,8 +7,10 @@ use stroma_abi::regs::map::{BAR0, BAR2_AT, events, identity, mailbox, moderation
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::Control;
+use super::groups::GroupTable;
 use super::model::elements;
 use super::rig::{COUNTING, Rig};
+use super::stations::Stations;
 use crate::host::axi_lite::{LiteAddress, LiteRead, LiteWrite};
 use crate::testing::{collect, noise, push};
 use crate::verilog::differential::{assert_agree, differential};
@@ -282,6 +284,7 @@ fn rust_and_verilog_agree() {
             producer,
             overflows,
             vector_index,
+            destination,
             kernel_invoked,
             kernel_succeeded,
             kernel_failed,
@@ -289,5 +292,8 @@ fn rust_and_verilog_agree() {
             kernel_aborted
         ]
     );
-    assert_agree([case], 300);
+    let stations =
+        differential!("stations", Stations::default, clock, [reset, address, group, member, destination]);
+    let groups = differential!("groups", GroupTable::default, clock, [reset, place, store]);
+    assert_agree([case, stations, groups], 300);
 }
