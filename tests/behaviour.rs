@@ -80,6 +80,11 @@ const ALLOWED: &[Row] = &[
     row("stroma_abi::wire::classify", "bin/replay.rs", "the same, to hold one against the other"),
     row("stroma_abi::wire::print", "bin/replay.rs", "the same"),
     row("stroma_hw::head::Head", "bin/replay.rs", "the same, to have the frame built again"),
+    row(
+        "stroma_hw::rx::model::receive",
+        "bin/replay.rs",
+        "the same, to hold what is received against the model",
+    ),
     row("stroma_device::Backend", "backend.rs", "the trait a card is reached through"),
     row("stroma_device::BarId", "backend.rs", "part of it"),
     row("stroma_device::Error", "backend.rs", "part of it"),

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use stroma_abi::wire::{Class, Frame, classify};
 use stroma_hw::head::Head;
+use stroma_hw::rx::model::receive;
 use stroma_sim::{Fronts, Packet, Streams, pcap};
 use stroma_top::Profile;
 use stroma_verilate::{Options, Pause};
@@ -99,7 +100,17 @@ pub fn class_of(bytes: &[u8]) -> Class {
     classify(bytes).map_or_else(|reject| reject.class, |_| Class::Roce)
 }
 
-/// What the model makes of a good frame.
+/// What the model makes of a good frame that is received.
+///
+/// # Panics
+/// When it is none.
+#[must_use]
+pub fn received(bytes: &[u8]) -> Packet {
+    let (head, payload) = receive(bytes, false).expect("a good frame is received");
+    Packet { head, payload }
+}
+
+/// What the model has a good frame sent from.
 ///
 /// # Panics
 /// When it is none.

@@ -2,7 +2,7 @@
 
 use stroma_abi::wire::{Class, Frame};
 use stroma_sim::Fronts;
-use stroma_tests::{LIMIT, class_of, fronts, packet, recorded_roce, stutters};
+use stroma_tests::{LIMIT, class_of, fronts, received, recorded_roce, stutters};
 use stroma_top::Profile;
 use stroma_verilate::SplitMix64;
 
@@ -89,7 +89,7 @@ fn each_kind_of_bad_frame_is_counted_as_what_it_is_and_good_ones_pass_between() 
                 fronts.receive(&good, false);
             }
             let mut fronts = settled(fronts);
-            assert_eq!(fronts.packets(), vec![packet(&good); crafted.len()], "{profile:?} {streams:?}");
+            assert_eq!(fronts.packets(), vec![received(&good); crafted.len()], "{profile:?} {streams:?}");
             for class in Class::ALL.into_iter().skip(1) {
                 let expected = crafted.iter().filter(|(of, _)| *of == class).count() as u64;
                 assert_eq!(fronts.count(class), expected, "{} at {profile:?}", class.name());
@@ -109,7 +109,7 @@ fn a_frame_cut_at_any_length_is_counted_and_the_next_one_passes() {
             fronts.receive(&good[..length], false);
         }
         let mut fronts = settled(fronts);
-        assert_eq!(fronts.packets(), [packet(&good)], "{profile:?}");
+        assert_eq!(fronts.packets(), [received(&good)], "{profile:?}");
         for class in Class::ALL {
             assert_eq!(fronts.count(class), expected[class.index()], "{} at {profile:?}", class.name());
         }
@@ -128,7 +128,7 @@ fn a_frame_longer_than_any_buffer_is_swallowed() {
         fronts.receive(&vec![0x77; 100_000], false);
         fronts.receive(&good, false);
         let mut fronts = settled(fronts);
-        assert_eq!(fronts.packets(), [packet(&good), packet(&good)], "{profile:?}");
+        assert_eq!(fronts.packets(), [received(&good), received(&good)], "{profile:?}");
         assert_eq!((fronts.count(Class::NotIp), fronts.judged()), (1, 3), "{profile:?}");
     }
 }
@@ -142,7 +142,7 @@ fn a_frame_the_mac_calls_bad_is_dropped_whatever_it_holds() {
         fronts.receive(&[], true);
         fronts.receive(&good, false);
         let mut fronts = settled(fronts);
-        assert_eq!(fronts.packets(), [packet(&good)], "{profile:?}");
+        assert_eq!(fronts.packets(), [received(&good)], "{profile:?}");
         assert_eq!(fronts.count(Class::MacError), 2, "{profile:?}");
     }
 }

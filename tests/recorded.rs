@@ -1,7 +1,7 @@
 //! Recorded Soft-RoCE traffic through the front ends: every frame accepted with the right fields, and rebuilt to the bit.
 
 use stroma_abi::wire::Class;
-use stroma_tests::{LIMIT, class_of, fronts, packet, recorded, recorded_roce, stutters};
+use stroma_tests::{LIMIT, class_of, fronts, packet, received, recorded, recorded_roce, stutters};
 use stroma_top::Profile;
 
 #[test]
@@ -20,7 +20,7 @@ fn every_recorded_frame_is_received_with_the_fields_the_model_reads() {
             let packets = fronts.packets();
             assert_eq!(packets.len(), expected.len(), "{profile:?} {streams:?}");
             for (frame, found) in expected.iter().zip(&packets) {
-                assert_eq!(*found, packet(&frame.bytes), "{} at {profile:?} {streams:?}", frame.place);
+                assert_eq!(*found, received(&frame.bytes), "{} at {profile:?} {streams:?}", frame.place);
             }
             for class in Class::ALL {
                 let count = frames.iter().filter(|frame| class_of(&frame.bytes) == class).count() as u64;
@@ -65,7 +65,7 @@ fn front_ends_reset_in_mid_frame_start_afresh() {
         fronts.reset();
         fronts.receive(&frames[0].bytes, false);
         fronts.run_until_idle(LIMIT).unwrap();
-        assert_eq!(fronts.packets(), [packet(&frames[0].bytes)], "{profile:?}");
+        assert_eq!(fronts.packets(), [received(&frames[0].bytes)], "{profile:?}");
         assert_eq!(fronts.judged(), 1, "{profile:?}");
     }
 }

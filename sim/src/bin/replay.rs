@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use stroma_abi::wire::{Class, Frame, classify, print};
 use stroma_hw::head::Head;
+use stroma_hw::rx::model::receive;
 use stroma_sim::{Fronts, Packet, pcap};
 use stroma_top::Profile;
 use stroma_verilate::Options;
@@ -84,9 +85,9 @@ fn replay(fronts: &mut Fronts, bytes: &[u8]) -> Result<Verdict> {
         let agrees = class == expected && packets.is_empty();
         return Ok(Verdict { text: format!("{} {class}", if agrees { "  " } else { "!!" }), agrees });
     };
-    let packet = Packet { head: Head::of(&frame), payload: frame.payload.to_vec() };
-    let received = packets == [packet.clone()];
-    fronts.transmit(&packet);
+    // A datagram is received behind the IP header that it came with, and sent without.
+    let received = receive(bytes, false).is_ok_and(|(head, payload)| packets == [Packet { head, payload }]);
+    fronts.transmit(&Packet { head: Head::of(&frame), payload: frame.payload.to_vec() });
     fronts.run_until_idle(LIMIT)?;
     // Padding of short frames is the MAC's, so it is not in what they build.
     let exact = &bytes[..bytes.len() - frame.padding.len()];

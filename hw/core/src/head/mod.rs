@@ -1,7 +1,8 @@
 //! The head of a RoCE packet: every field the transport reads or writes, out of the bytes' order.
 //!
 //! One record serves both directions, so what the receive front end says of a frame is what the transmit front end
-//! needs to build it again. Reserved header bits are sent as zero and not kept.
+//! needs to build it again. Reserved header bits are sent as zero and not kept, but for the one that the IPv4 checksum of a
+//! datagram would be wrong without.
 
 use rust_hdl::prelude::*;
 
@@ -32,6 +33,10 @@ record! {
         pub ident: Bits<16>,
         /// IPv4 "don't fragment".
         pub dont_fragment: Bit,
+        /// IPv4 reserved flag of a packet that was received; one that is sent has none.
+        pub ip_reserved: Bit,
+        /// IPv4 checksum of a packet that was received; that of one that is sent is computed.
+        pub ip_sum: Bits<16>,
         /// Time to live or hop limit.
         pub hops: Bits<8>,
         /// Source address as a GID: IPv6, or IPv4 mapped into `::ffff:0:0/96`.
@@ -78,7 +83,8 @@ record! {
         pub qkey: Bits<32>,
         /// DETH source queue pair.
         pub sqpn: Bits<24>,
-        /// Payload bytes, pad and ICRC left out.
+        /// Payload bytes, pad and ICRC left out. Of a datagram that was received, 40 more: the IP header that its receive
+        /// begins with, as `stroma_abi::wire::grh` has it.
         pub payload_len: Bits<13>,
     }
 }

@@ -4,9 +4,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rust_hdl::prelude::Bits;
 use stroma_abi::wire::frame::{EmitError, Frame, Ip};
+use stroma_abi::wire::grh::{self, GRH_LEN};
 use stroma_abi::wire::{
     Aeth, AtomicAckEth, AtomicEth, Bth, Cnp, Deth, Ethernet, Extended, Header, HeaderSet, Ieth, ImmDt, Ipv4,
-    Ipv6, Mac, Opcode, Reth, RpcEth, Tag, Udp, ethernet::ethertype, udp,
+    Ipv6, Mac, Opcode, Reth, RpcEth, Tag, Udp, ethernet::ethertype, icrc, udp,
 };
 use stroma_abi::{Psn, Qpn};
 
@@ -35,7 +36,7 @@ fn to_mac(bits: Bits<48>) -> Mac {
 }
 
 impl Head {
-    /// The fields of a frame. Reserved bits are dropped.
+    /// The fields of a frame, `payload_len` as of one that is sent. Reserved bits are dropped, but for IPv4's.
     #[must_use]
     pub fn of(frame: &Frame) -> Self {
         let mut head = Self {
@@ -66,6 +67,8 @@ impl Head {
                 head.tclass = wide(ip.dscp << 2 | ip.ecn);
                 head.ident = wide(ip.identification);
                 head.dont_fragment = ip.dont_fragment;
+                head.ip_reserved = ip.reserved;
+                head.ip_sum = wide(ip.checksum);
                 head.hops = wide(ip.ttl);
                 head.src_ip = wide(ip.source.to_ipv6_mapped().to_bits());
                 head.dst_ip = wide(ip.destination.to_ipv6_mapped().to_bits());
@@ -198,6 +201,28 @@ impl Head {
             source: v4(source),
             destination: v4(destination),
         })
+    }
+
+    /// What the receive of a datagram begins with: the IP header that it came with. `None` if this is no datagram.
+    ///
+    /// # Panics
+    /// When `payload_len` does not count these bytes.
+    #[must_use]
+    pub fn grh(&self) -> Option<[u8; GRH_LEN]> {
+        let has_sender = |row: &&Opcode| !self.raw && row.headers.contains(&Header::Deth);
+        let row = Opcode::lookup(small(self.op)).filter(has_sender)?;
+        let payload = self.payload_len.index().checked_sub(GRH_LEN).expect("the length counts the header");
+        let length = Udp::LEN + row.header_len() + payload + self.pad.index() + icrc::LEN;
+        let length = |more| u16::try_from(length + more).expect("a payload is short");
+        Some(grh::emit(&match self.ip() {
+            Ip::V4(ip) => Ip::V4(Ipv4 {
+                total_length: length(Ipv4::LEN),
+                reserved: self.ip_reserved,
+                checksum: small(self.ip_sum),
+                ..ip
+            }),
+            Ip::V6(ip) => Ip::V6(Ipv6 { payload_length: length(0), ..ip }),
+        }))
     }
 
     fn extended(&self) -> Extended {

@@ -1,6 +1,6 @@
 //! The receive side in the differential suite: its blocks mean the same in Rust and in Verilog.
 
-use super::{axis, decode, gate, gather, icrc, merge, raw};
+use super::{axis, decode, gate, gather, icrc, merge, preface, raw};
 use crate::prim::strip;
 use crate::verilog::differential::{Case, assert_agree, differential};
 
@@ -62,6 +62,18 @@ fn cases() -> Vec<Case> {
                 head.ready,
                 payload.ready
             ]
+        ),
+        differential!(
+            "preface",
+            preface::Preface::<64>::default,
+            clock,
+            [sink.payload, sink.valid, body.payload, body.valid, head.ready, payload.ready]
+        ),
+        differential!(
+            "preface_of_all",
+            preface::Preface::<64>::of_all,
+            clock,
+            [sink.payload, sink.valid, body.payload, body.valid, head.ready, payload.ready]
         ),
         differential!(
             "axis_in",

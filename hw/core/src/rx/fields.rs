@@ -72,6 +72,8 @@ impl Logic for Fields {
         self.head.next.flow = self.network.val().flow;
         self.head.next.ident = self.network.val().ident;
         self.head.next.dont_fragment = self.network.val().dont_fragment;
+        self.head.next.ip_reserved = self.network.val().reserved;
+        self.head.next.ip_sum = self.network.val().checksum;
         self.head.next.hops = self.network.val().hops;
         self.head.next.src_ip = self.network.val().src_ip;
         self.head.next.dst_ip = self.network.val().dst_ip;

@@ -12,7 +12,7 @@ use crate::prim::reg::Reg;
 use crate::stream::{Beat, StreamSink, StreamSource};
 
 /// log2 of the payloads that may be due: more than all who take heads keep.
-const DUE_LOG: usize = 6;
+pub(super) const DUE_LOG: usize = 6;
 /// RoCE packets that go before a raw frame that waits.
 pub const PATIENCE: usize = 8;
 

@@ -6,12 +6,13 @@
 //!                       └─ beats (delay FIFO) ────────┴─ fork ─┬─ icrc ─ verdict ┤
 //!                                                      │       └─ strip ─ body ──┴─ gate ─┬─ heads ───┐
 //!                                                      │                                  └─ store ─┐ │
-//!                                                      └─ raw ────────────────────────────────── merge ─ head, payload
+//!                                                      └─ raw ────────────────────────────────── merge ─ preface ─ head, payload
 //! ```
 //!
 //! The beats of a frame wait until its headers are decoded; from there on each travels with its frame's
 //! [`settle::Plan`]. The CRC and the payload go separate ways and meet at the [`gate`], where a frame is accepted whole
-//! or not at all. What is not RoCE, and wanted, is kept by [`raw`] as a whole.
+//! or not at all. What is not RoCE, and wanted, is kept by [`raw`] as a whole. A datagram's payload is cut off 40 bytes early, and
+//! [`preface`] writes the IP header over what is there.
 
 pub mod axis;
 pub mod decode;
@@ -20,6 +21,7 @@ mod differential;
 pub mod fields;
 pub mod gate;
 pub mod gather;
+pub mod grh;
 pub mod icrc;
 pub mod invariant;
 pub mod link;
@@ -28,6 +30,7 @@ pub mod model;
 pub mod network;
 pub mod opcode;
 mod place;
+pub mod preface;
 pub mod raw;
 pub mod settle;
 #[cfg(test)]
@@ -41,6 +44,7 @@ use self::gate::Gate;
 use self::gather::Gather;
 use self::icrc::Icrc;
 use self::merge::Merge;
+use self::preface::Preface;
 use self::raw::Raw;
 use self::settle::Plan;
 use crate::constant::number;
@@ -57,7 +61,7 @@ use crate::stream::{Beat, StreamSink, StreamSource};
 const WAITING_LOG: usize = 5;
 /// Windows that have moved, or do, and whose heads are not among those known to wait: in the steps, one that joins them, one that moves.
 const UNDER_WAY: usize = STEPS + 2;
-/// Two payloads of the largest path MTU, in the narrowest beats.
+/// Two payloads of the largest path MTU, in the narrowest beats; of datagrams, one and most of another.
 const STORE_LOG: usize = 10;
 
 block! {
@@ -67,7 +71,8 @@ block! {
     ///   may hold no byte, so a frame may have none. `sop` is not looked at: a frame begins behind the last one's
     ///   `eop`. `raw_enable`: frames of the classes `Class::RAW` are wanted. `head`: one per frame of class 0, and one with `raw` for
     ///   each that is wanted and kept, those of either kind in their order; `payload`: its payload from byte 0 on, or the whole frame, for
-    ///   heads with `payload_len > 0` and in their order; `counts`: frames by `stroma_abi::wire::Class`. `raw_dropped`: high for
+    ///   heads with `payload_len > 0` and in their order, of a datagram behind the IP header that it came with, as [`Preface`] has
+    ///   it; `counts`: frames by `stroma_abi::wire::Class`. `raw_dropped`: high for
     ///   a cycle, a frame that was wanted is lost.
     /// - **Latency** 10 cycles from `eop` to `head.valid`, and one for each beat of the frame within the first
     ///   [`WINDOW_BYTES`](crate::head::WINDOW_BYTES); `payload.valid` 2 later, but not before its head has moved. Raw frames as
@@ -103,6 +108,7 @@ block! {
         store: PacketFifo<D, STORE_LOG> = PacketFifo::new(false),
         raw: Raw<D, STORE_LOG>,
         merge: Merge<D>,
+        preface: Preface<D>,
         plan: Signal<Local, Plan>,
         ends: Signal<Local, Bit>,
         room: Constant<Bits<16>> = number((1 << WAITING_LOG) - UNDER_WAY),
@@ -113,7 +119,7 @@ impl<const D: usize> Logic for RxFront<D> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, skid, arrival, gather, decode, beats, heads, plans, planned);
-        clock!(self, clock, icrc, strip, body, gate, accepted, store, raw, merge);
+        clock!(self, clock, icrc, strip, body, gate, accepted, store, raw, merge, preface);
         dff_setup!(self, clock, has_room);
         self.skid.reset.next = self.reset.val();
         self.arrival.reset.next = self.reset.val();
@@ -131,6 +137,7 @@ impl<const D: usize> Logic for RxFront<D> {
         self.store.reset.next = self.reset.val();
         self.raw.reset.next = self.reset.val();
         self.merge.reset.next = self.reset.val();
+        self.preface.reset.next = self.reset.val();
 
         StreamSink::<Beat<D>>::link(&mut self.sink, &mut self.skid.sink);
         StreamSource::<Beat<D>>::join(&mut self.skid.source, &mut self.arrival.sink);
@@ -179,8 +186,10 @@ impl<const D: usize> Logic for RxFront<D> {
         StreamSource::<Beat<D>>::join(&mut self.store.source, &mut self.merge.roce_payload);
         StreamSource::<Head>::join(&mut self.raw.head, &mut self.merge.raw);
         StreamSource::<Beat<D>>::join(&mut self.raw.payload, &mut self.merge.raw_payload);
-        StreamSource::<Head>::link(&mut self.head, &mut self.merge.head);
-        StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.merge.payload);
+        StreamSource::<Head>::join(&mut self.merge.head, &mut self.preface.sink);
+        StreamSource::<Beat<D>>::join(&mut self.merge.payload, &mut self.preface.body);
+        StreamSource::<Head>::link(&mut self.head, &mut self.preface.head);
+        StreamSource::<Beat<D>>::link(&mut self.payload, &mut self.preface.payload);
         for i in 0..16 {
             self.counts[i].next = self.gate.counts[i].val();
         }

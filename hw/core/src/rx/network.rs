@@ -20,6 +20,8 @@ record! {
         pub flow: Bits<20>,
         pub ident: Bits<16>,
         pub dont_fragment: Bit,
+        /// IPv4: the reserved flag.
+        pub reserved: Bit,
         pub hops: Bits<8>,
         pub src_ip: Bits<128>,
         pub dst_ip: Bits<128>,
@@ -27,7 +29,7 @@ record! {
         pub length: Bits<16>,
         /// IPv4: sum of all 16-bit words but the checksum, carries not yet folded in.
         pub sum: Bits<20>,
-        /// IPv4: the checksum in the header.
+        /// IPv4: the checksum in the header; zero of IPv6, which has none.
         pub checksum: Bits<16>,
         /// The frame ends inside the IP header.
         pub short: Bit,
@@ -72,6 +74,7 @@ block! {
         v4_tclass_at: Constant<Bits<10>> = place(Ipv4::ECN, PACKET_BYTES),
         v4_length_at: Constant<Bits<10>> = place(Ipv4::TOTAL_LENGTH, PACKET_BYTES),
         v4_ident_at: Constant<Bits<10>> = place(Ipv4::IDENTIFICATION, PACKET_BYTES),
+        v4_reserved_at: Constant<Bits<10>> = place(Ipv4::RESERVED, PACKET_BYTES),
         v4_dont_fragment_at: Constant<Bits<10>> = place(Ipv4::DONT_FRAGMENT, PACKET_BYTES),
         v4_more_fragments_at: Constant<Bits<10>> = place(Ipv4::MORE_FRAGMENTS, PACKET_BYTES),
         v4_fragment_at: Constant<Bits<10>> = place(Ipv4::FRAGMENT, PACKET_BYTES),
@@ -114,12 +117,13 @@ impl Logic for NetworkLayer {
             self.half[i].next = self.pair[2 * i].val() + self.pair[2 * i + 1].val();
         }
         self.network.next.sum = self.half[0].val() + self.half[1].val() + self.word[8].val();
-        self.network.next.checksum = self.packet.val().get_bits::<16>(self.v4_checksum_at.val().index());
         if self.link.val().v6 {
             self.network.next.tclass = self.packet.val().get_bits::<8>(self.v6_tclass_at.val().index());
             self.network.next.flow = self.packet.val().get_bits::<20>(self.v6_flow_at.val().index());
             self.network.next.ident = 0.into();
             self.network.next.dont_fragment = false;
+            self.network.next.reserved = false;
+            self.network.next.checksum = 0.into();
             self.network.next.hops = self.packet.val().get_bits::<8>(self.v6_hops_at.val().index());
             self.network.next.src_ip = self.packet.val().get_bits::<128>(self.v6_source_at.val().index());
             self.network.next.dst_ip =
@@ -140,6 +144,8 @@ impl Logic for NetworkLayer {
             self.network.next.ident = self.packet.val().get_bits::<16>(self.v4_ident_at.val().index());
             self.network.next.dont_fragment =
                 self.packet.val().get_bit(self.v4_dont_fragment_at.val().index());
+            self.network.next.reserved = self.packet.val().get_bit(self.v4_reserved_at.val().index());
+            self.network.next.checksum = self.packet.val().get_bits::<16>(self.v4_checksum_at.val().index());
             self.network.next.hops = self.packet.val().get_bits::<8>(self.v4_hops_at.val().index());
             self.network.next.src_ip = self.v4_mapped.val()
                 | bit_cast::<128, 32>(self.packet.val().get_bits::<32>(self.v4_source_at.val().index()));

@@ -2,7 +2,8 @@
 
 use rust_hdl::prelude::*;
 use stroma_abi::wire::classify::PAYLOAD_MAX;
-use stroma_abi::wire::{Bth, Class, Ethernet, Ipv4, Ipv6, Tag, Udp};
+use stroma_abi::wire::grh::GRH_LEN;
+use stroma_abi::wire::{Bth, Class, Deth, Ethernet, Ipv4, Ipv6, Tag, Udp};
 
 use super::link::Link;
 use super::network::Network;
@@ -12,6 +13,12 @@ use super::transport::Transport;
 use crate::constant::number;
 use crate::record;
 
+// A datagram's IP header finds its place in front of the payload: there are as many bytes of other headers, of no use any more.
+const _: () = assert!(
+    Ethernet::LEN + Ipv4::LEN + Udp::LEN + Bth::LEN + Deth::LEN >= GRH_LEN,
+    "the shortest headers of a datagram leave room for the IP header"
+);
+
 record! {
     /// What the beats of a frame need to know of its headers.
     pub struct Plan {
@@ -19,9 +26,9 @@ record! {
         pub class: Bits<4>,
         pub tagged: Bit,
         pub v6: Bit,
-        /// Bytes before the payload.
+        /// Bytes before the payload, and before the place for its IP header if this is a datagram.
         pub skip: Bits<8>,
-        /// Bytes of payload; zero unless `class` is.
+        /// Bytes of payload and of that place; zero unless `class` is.
         pub keep: Bits<13>,
         /// Bytes up to the end of the ICRC, if `class` is zero.
         pub end: Bits<13>,
@@ -44,11 +51,14 @@ block! {
         sum: Signal<Local, Bits<16>>,
         class: Signal<Local, Bits<4>>,
         udp_at: Signal<Local, Bits<8>>,
+        /// Bytes in front of the payload that stay there.
+        place_len: Signal<Local, Bits<17>>,
         payload_max: Constant<Bits<17>> = number(PAYLOAD_MAX),
         v4_udp_at: Constant<Bits<8>> = number(Ethernet::LEN + Ipv4::LEN),
         v6_udp_at: Constant<Bits<8>> = number(Ethernet::LEN + Ipv6::LEN),
         tag_len: Constant<Bits<8>> = number(Tag::LEN),
         transport_len: Constant<Bits<8>> = number(Udp::LEN + Bth::LEN),
+        grh_len: Constant<Bits<17>> = number(GRH_LEN),
         runt: Constant<Bits<4>> = class(Class::Runt),
         not_ip: Constant<Bits<4>> = class(Class::NotIp),
         ip_version: Constant<Bits<4>> = class(Class::IpVersion),
@@ -115,14 +125,19 @@ impl Logic for Settle {
         } else if self.link.val().tagged {
             self.udp_at.next = self.v4_udp_at.val() + self.tag_len.val();
         }
+        self.place_len.next = 0.into();
+        if self.carries.val().deth {
+            self.place_len.next = self.grh_len.val();
+        }
         self.plan.next.class = self.class.val();
         self.plan.next.tagged = self.link.val().tagged;
         self.plan.next.v6 = self.link.val().v6;
         self.plan.next.skip =
-            self.udp_at.val() + self.transport_len.val() + (bit_cast::<8, 3>(self.carries.val().words) << 2);
+            self.udp_at.val() + self.transport_len.val() + (bit_cast::<8, 3>(self.carries.val().words) << 2)
+                - bit_cast::<8, 17>(self.place_len.val());
         self.plan.next.keep = 0.into();
         if !self.class.val().any() {
-            self.plan.next.keep = self.payload.val().get_bits::<13>(0);
+            self.plan.next.keep = bit_cast::<13, 17>(self.payload.val() + self.place_len.val());
         }
         self.plan.next.end =
             bit_cast::<13, 8>(self.udp_at.val()) + self.transport.val().length.get_bits::<13>(0);

@@ -171,6 +171,8 @@ impl<const D: usize> Logic for Template<D> {
         self.head.payload.next.flow = self.way.val().flow_label;
         self.head.payload.next.ident = 0.into();
         self.head.payload.next.dont_fragment = true;
+        self.head.payload.next.ip_reserved = false;
+        self.head.payload.next.ip_sum = 0.into();
         self.head.payload.next.hops = self.way.val().hop_limit;
         self.head.payload.next.src_ip = self.address.val();
         self.head.payload.next.dst_ip = self.way.val().peer_ip;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pcap_file::pcap::PcapReader;
 use stroma_abi::wire::ethernet::ethertype;
-use stroma_abi::wire::opcode::{RC_SEND_ONLY, RC_WRITE_ONLY, TABLE};
+use stroma_abi::wire::opcode::{RC_SEND_ONLY, RC_WRITE_ONLY, TABLE, UD_SEND_ONLY, UD_SEND_ONLY_IMM};
 use stroma_abi::wire::{
     Bth, Class, Ethernet, Extended, Frame, Ip, Ipv4, Ipv6, Opcode, Tag, Udp, classify, icrc, ipv4, udp,
 };
@@ -75,7 +75,7 @@ fn build(opcode: &Opcode, is_v6: bool, is_tagged: bool, payload: usize, rng: &mu
 }
 
 /// Every op-code, tagged or not, IPv4 and IPv6, with short payloads; then payloads of every length to 200 bytes and
-/// around the path MTUs.
+/// around the path MTUs; then datagrams with a few of these lengths, in each of these forms.
 pub(super) fn every_shape() -> Vec<Arrival> {
     let mut rng = SplitMix64::new(1);
     let mut frames = Vec::new();
@@ -92,6 +92,13 @@ pub(super) fn every_shape() -> Vec<Arrival> {
         // Ethernet pads, and some switches more than they must: what follows the ICRC is nobody's.
         bytes.extend(noise([0, 0, 1, 4, 70][at % 5], &mut rng));
         frames.push(good(bytes));
+    }
+    for length in (0..40).chain([63, 64, 65, 88, 256, 1024, 4095, 4096]) {
+        for opcode in [&UD_SEND_ONLY, &UD_SEND_ONLY_IMM] {
+            for shape in 0..4 {
+                frames.push(good(build(opcode, shape & 1 != 0, shape & 2 != 0, length, &mut rng)));
+            }
+        }
     }
     frames
 }
@@ -142,6 +149,9 @@ pub(super) fn crafted() -> Vec<(Class, Arrival)> {
         (Class::Length, good(with(39, base[39] ^ 4))),
         (Class::Oversize, good(build(&RC_WRITE_ONLY, false, false, 4100, &mut rng))),
         (Class::Oversize, good(build(&RC_SEND_ONLY, true, true, 60_000, &mut rng))),
+        (Class::Oversize, good(build(&UD_SEND_ONLY, false, true, 4100, &mut rng))),
+        (Class::Roce, good(build(&UD_SEND_ONLY_IMM, true, false, 4096, &mut rng))),
+        (Class::Roce, good(build(&UD_SEND_ONLY, false, false, 0, &mut rng))),
         (Class::BthVersion, good(with(43, base[43] | 1))),
         (Class::Opcode, good(with(42, 0x15))),
         (Class::Truncated, good(base[..last].to_vec())),

@@ -4,11 +4,13 @@ mod frames;
 mod front;
 
 use stroma_abi::wire::Class;
+use stroma_abi::wire::grh::GRH_LEN;
 use stroma_verilate::{Pause, SplitMix64};
 
 use self::frames::{Arrival, crafted, every_shape, mutant, recorded};
 use self::front::{Front, Outcome};
 use crate::head::WINDOW_BYTES;
+use crate::rx::model;
 use crate::stream::beats;
 use crate::testing::stalls;
 
@@ -47,6 +49,21 @@ fn every_op_code_tag_ip_version_and_payload_length_is_accepted_at_64_bits() {
 #[test]
 fn every_op_code_tag_ip_version_and_payload_length_is_accepted_at_512_bits() {
     accepts_every_shape::<512>();
+}
+
+#[test]
+fn a_head_says_all_of_the_ip_header_that_a_datagram_came_with() {
+    let (mut datagrams, mut flagged) = (0, 0);
+    for frame in [recorded(), every_shape()].concat() {
+        let (head, payload) = model::receive(&frame.bytes, false).expect("all of them are good");
+        let Some(grh) = head.grh() else { continue };
+        assert_eq!(payload[..GRH_LEN], grh, "as it stands in the frame");
+        assert_eq!(payload.len(), head.payload_len.index());
+        datagrams += 1;
+        flagged += usize::from(head.ip_reserved);
+    }
+    assert_eq!(datagrams, 40 + 2 * 4 * (1 + 48), "those of the recorded run, and all that were built");
+    assert!(flagged > 50, "{flagged} IPv4 headers have the reserved flag");
 }
 
 fn sorts_every_class<const D: usize>() {
@@ -146,7 +163,7 @@ fn raw_frames_never_stall<const D: usize>() {
     let (wanted, _): (Vec<Arrival>, Vec<Arrival>) = crafted()
         .into_iter()
         .map(|(_, frame)| frame)
-        .partition(|frame| crate::rx::model::raw(&frame.bytes, frame.is_bad) == Some(true));
+        .partition(|frame| model::raw(&frame.bytes, frame.is_bad) == Some(true));
     let frames: Vec<Arrival> = wanted.iter().cycle().take(2000).cloned().collect();
     let count: usize = frames.iter().map(|frame| frame.bytes.len().div_ceil(D / 8)).sum();
     let mut front = Front::<D>::new();
@@ -203,8 +220,13 @@ fn loses_no_cycle<const D: usize>() {
     assert!(short.len() > 30, "acknowledgements fit one wide beat");
     let empty = Arrival { bytes: vec![], is_bad: false };
     let tiny = (0..200).map(|at| if at % 3 == 0 { empty.clone() } else { short[at % 7].clone() }).collect();
+    let is_bare = |frame: &Arrival| {
+        model::receive(&frame.bytes, false).is_ok_and(|(_, payload)| payload.len() == GRH_LEN)
+    };
+    let mut bare: Vec<Arrival> = every_shape().into_iter().filter(is_bare).collect();
+    bare = bare.iter().cycle().take(100).cloned().collect();
     let mut front = Front::<D>::new();
-    for frames in [recorded, short, tiny, vec![empty; 100]] {
+    for frames in [recorded, short, tiny, vec![empty; 100], bare] {
         let count: usize = frames.iter().map(beats).sum();
         let (to_send, to_judge) = front.timed(&frames);
         assert_eq!(to_send, count as u64, "a beat was refused");
