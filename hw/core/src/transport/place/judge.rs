@@ -96,8 +96,8 @@ impl Logic for Judge {
         self.verdict.refusal.next = self.refusal.val();
         self.verdict.failure.next = self.failure.val();
         self.judged.payload.next = self.verdict.judged.val();
-        // Nothing else needs the address of an atomic that is allowed.
-        if self.verdict.judged.val().atomic.any() {
+        // Nothing else needs the address of an atomic that is allowed; one that comes too late has no use for it either.
+        if self.errand.payload.val().atomic.any() & !self.refusal.val().any() {
             self.judged.payload.next.va = self.found.payload.val().iova;
         }
         self.untold.next = self.verdict.untold.val();
