@@ -15,7 +15,7 @@ use stroma_sim::{Shared, World, pcap};
 use stroma_top::Profile;
 use stroma_verilate::{Options, SplitMix64};
 
-use crate::traffic::{self, CardSide, GoldenSide, Plan, Receivers, Side, Tally, Wire};
+use crate::traffic::{self, Account, CardSide, GoldenSide, Plan, Receivers, Services, Side, Wire};
 
 /// Who stands at the far end of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,17 +39,19 @@ pub struct Outcome {
     pub timeouts: u64,
     /// Requests it received again.
     pub duplicates: u64,
-    /// What the card and the far end posted.
-    pub tallies: [Tally; 2],
+    /// Packets it threw away, because the messages they belong to may be lost.
+    pub dropped: u64,
+    /// What the card and the far end posted, and what became of it.
+    pub accounts: [Account; 2],
 }
 
 impl Outcome {
-    /// What was posted at either end.
+    /// What was posted at both ends together, and what became of it.
     #[must_use]
-    pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        self.tallies.iter().for_each(|one| tally.add(one));
-        tally
+    pub fn account(&self) -> Account {
+        let mut account = Account::default();
+        self.accounts.iter().for_each(|one| account.add(one));
+        account
     }
 }
 
@@ -104,16 +106,19 @@ pub struct Run {
     pub operations: u64,
     /// Of a hundred frames so many meet each kind of fault, as [`faults`] says.
     pub percent: u32,
+    /// What queue pairs promise.
+    pub services: Services,
 }
 
 /// Random operations of all kinds of both sides, over 16 queue pairs. Every operation completes once, in order, with success,
 /// every message completes one receive, and both memories are as a plain copy says. On a perfect wire receives are posted
-/// in time, so that nothing need be sent twice; on a bad one also too late.
+/// in time, so that nothing need be sent twice; on a bad one also too late. There, messages of queue pairs that promise less may be lost: those
+/// that arrive are whole, and as often and in the order as the wire lets them.
 ///
 /// What passes the card's port is recorded in a file, if one is named. A run that fails leaves it to be read.
 #[must_use]
 pub fn run(run: &Run, capture: Option<&Path>) -> Outcome {
-    let &Run { profile, far, seed, operations, percent } = run;
+    let &Run { profile, far, seed, operations, percent, services } = run;
     let options = Options { seed, ..Options::default() };
     let cards = if far == Far::Card { 2 } else { 1 };
     let mut world = World::new(profile, cards, &options).unwrap_or_else(|error| panic!("{error}"));
@@ -128,23 +133,31 @@ pub fn run(run: &Run, capture: Option<&Path>) -> Outcome {
         world.start_capture(0, pcap::Writer::create(path).unwrap_or_else(|error| panic!("{error}")));
     }
     let shared = Shared::new(world);
-    let mut near = CardSide::new(&shared, 0, 0);
+    let mut near = CardSide::new(&shared, 0, 0, &services);
     let start = shared.world().now();
     let (receivers, wire) =
         if percent == 0 { (Receivers::Ready, Wire::InOrder) } else { (Receivers::Late, Wire::Unruly) };
     let mut far: Box<dyn Side> = match far {
-        Far::Golden => Box::new(GoldenSide::new(&shared, 1, 1)),
-        Far::Card => Box::new(CardSide::new(&shared, 1, 1)),
+        Far::Golden => Box::new(GoldenSide::new(&shared, 1, 1, &services)),
+        Far::Card => Box::new(CardSide::new(&shared, 1, 1, &services)),
     };
-    let plan = Plan { seed, operations, receivers, wire };
-    let tallies = traffic::run(&shared, [&mut near, &mut *far], &plan);
-    outcome(&shared, &near, start, tallies)
+    let plan = Plan { seed, operations, services, receivers, wire };
+    let accounts = traffic::run(&shared, [&mut near, &mut *far], &plan);
+    let outcome = outcome(&shared, &near, start, accounts);
+    for (line, Account { fate, .. }) in outcome.lines.iter().zip(&outcome.accounts) {
+        assert!(
+            fate.doubled + fate.overtaken <= line.duplicated + line.held,
+            "more than the wire doubled and held back: {outcome:?}"
+        );
+    }
+    outcome
 }
 
-fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64, tallies: [Tally; 2]) -> Outcome {
+fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64, accounts: [Account; 2]) -> Outcome {
     let count = |reg: &Reg| near.device().card().read(&counters::BLOCK, reg).expect("a register");
-    let (retransmitted, timeouts, duplicates) =
-        (count(&counters::RETRANSMITTED), count(&counters::TIMEOUTS), count(&counters::DUPLICATES));
+    let counts =
+        [&counters::RETRANSMITTED, &counters::TIMEOUTS, &counters::DUPLICATES, &counters::UC_DROPPED];
+    let [retransmitted, timeouts, duplicates, dropped] = counts.map(count);
     let mut world = shared.world();
     world.finish_capture(0).unwrap_or_else(|error| panic!("{error}"));
     Outcome {
@@ -153,6 +166,7 @@ fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64, tallies: [Tally; 2
         retransmitted,
         timeouts,
         duplicates,
-        tallies,
+        dropped,
+        accounts,
     }
 }

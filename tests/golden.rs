@@ -10,8 +10,8 @@ use stroma_sim::model::{Completion, Dropped, Received};
 use stroma_sim::peer::Golden;
 use stroma_sim::{Shared, World};
 use stroma_tests::traffic::{
-    self, AREA, Area, Generator, GoldenSide, Grant, Kind, Offer, Operation, Piece, Plan, Queue, Receive,
-    Receivers, Scope, Side, Tally, Wire,
+    self, AREA, Account, Area, Generator, GoldenSide, Grant, Kind, Offer, Operation, PAIRS, Piece, Plan,
+    Queue, Receive, Receivers, SHARED, Scope, Service, Services, Side, Wire,
 };
 use stroma_top::Profile;
 use stroma_verilate::Options;
@@ -21,7 +21,7 @@ struct Outcome {
     end: u64,
     lines: [Counters; 2],
     dropped: Vec<Dropped>,
-    tallies: [Tally; 2],
+    accounts: [Account; 2],
 }
 
 impl Outcome {
@@ -61,24 +61,29 @@ fn golden_world(profile: Profile, seed: u64, faults: fn(u64) -> Faults) -> Arc<S
 fn run(profile: Profile, plan: Plan, faults: fn(u64) -> Faults, set: fn(&mut World)) -> Outcome {
     let shared = golden_world(profile, plan.seed, faults);
     set(&mut shared.world());
-    let [mut one, mut other] = [0, 1].map(|end| GoldenSide::new(&shared, end, end));
-    let tallies = traffic::run(&shared, [&mut one, &mut other], &plan);
+    let [mut one, mut other] = [0, 1].map(|end| GoldenSide::new(&shared, end, end, &plan.services));
+    let accounts = traffic::run(&shared, [&mut one, &mut other], &plan);
     let dropped = [&one, &other].map(|side| side.peer(|peer| peer.dropped().to_vec())).concat();
     let mut world = shared.world();
     let lines = [0, 1].map(|station| world.line(station).counters());
-    Outcome { end: world.now(), lines, dropped, tallies }
+    Outcome { end: world.now(), lines, dropped, accounts }
 }
 
 fn perfect(seed: u64, receivers: Receivers) -> Plan {
-    Plan { seed, operations: 1000, receivers, wire: Wire::InOrder }
+    Plan { seed, operations: 1000, services: Services::RELIABLE, receivers, wire: Wire::InOrder }
+}
+
+fn unruly(seed: u64, operations: u64) -> Plan {
+    let (receivers, wire) = (Receivers::Late, Wire::Unruly);
+    Plan { seed, operations, services: Services::RELIABLE, receivers, wire }
 }
 
 #[test]
 fn on_a_perfect_wire_all_arrives_and_nothing_is_dropped() {
     let outcome = run(Profile::HundredGig, perfect(1, Receivers::Ready), |_| Faults::default(), |_| {});
     assert_eq!(outcome.dropped, []);
-    for tally in outcome.tallies {
-        assert!(tally.rarest().1 > 5, "a side did every kind: {tally}");
+    for Account { tally, .. } in outcome.accounts {
+        assert!(tally.rarest(Service::Reliable).1 > 5, "a side did every kind: {tally}");
     }
     assert!(outcome.lines.iter().all(|line| line.departed == line.pushed && line.pushed > 1000));
 }
@@ -93,7 +98,7 @@ fn on_a_perfect_wire_receives_that_come_late_are_waited_for() {
 /// With a hundredth of each fault; the wire really was bad, so that each recovery was needed, and no answer came that nobody
 /// asked for.
 fn survives(profile: Profile, seed: u64) {
-    let plan = Plan { seed, operations: 1000, receivers: Receivers::Late, wire: Wire::Unruly };
+    let plan = unruly(seed, 1000);
     let outcome = run(profile, plan, bad, |_| {});
     for line in outcome.lines {
         let struck = [line.lost, line.duplicated, line.held, line.corrupted];
@@ -123,11 +128,36 @@ fn the_same_on_a_slower_wire() {
 }
 
 #[test]
+fn on_a_perfect_wire_all_services_deliver_all() {
+    let plan = Plan { services: Services::mixed(9), operations: 2000, ..perfect(9, Receivers::Ready) };
+    let outcome = run(Profile::HundredGig, plan, |_| Faults::default(), |_| {});
+    assert_eq!(outcome.dropped, []);
+    for Account { tally, .. } in outcome.accounts {
+        let counts = Service::ALL.map(|service| tally.rarest(service).1);
+        assert!(counts.into_iter().all(|count| count > 5), "a side did every kind: {tally}");
+    }
+}
+
+#[test]
+fn on_a_bad_wire_what_promises_less_loses_some_and_delivers_most() {
+    for seed in 10..12 {
+        let plan = Plan { services: Services::mixed(seed), ..unruly(seed, 1000) };
+        let outcome = run(Profile::HundredGig, plan, bad, |_| {});
+        assert!(outcome.drops(|dropped| *dropped == Dropped::Broken) > 10, "seed {seed}");
+        for Account { tally, fate } in outcome.accounts {
+            assert_eq!((fate.arrived + fate.lost, fate.writes), tally.losable(), "seed {seed}");
+            assert!(fate.lost > 5 && fate.arrived > 2 * fate.lost, "seed {seed}: {fate:?}");
+            assert!(fate.whole * 2 > fate.writes, "seed {seed}: {fate:?}");
+        }
+    }
+}
+
+#[test]
 fn however_the_world_is_run_the_outcome_is_the_same_to_the_cycle() {
-    let plan = Plan { seed: 6, operations: 60, receivers: Receivers::Late, wire: Wire::Unruly };
+    let plan = unruly(6, 60);
     let of = |set| {
         let outcome = run(Profile::HundredGig, plan, bad, set);
-        (outcome.end, outcome.lines, outcome.dropped, outcome.tallies)
+        (outcome.end, outcome.lines, outcome.dropped, outcome.accounts)
     };
     let skipped = of(|_| {});
     assert_eq!(of(|_| {}), skipped, "again");
@@ -138,7 +168,8 @@ fn however_the_world_is_run_the_outcome_is_the_same_to_the_cycle() {
 /// Of a queue pair that may do everything, but has no windows.
 fn scope() -> Scope {
     let target = Some(Grant { key: 5, part: Piece { place: 0, length: AREA } });
-    Scope { word: 77, target, bind: None, invalidate: None, send_invalidate: None }
+    let service = Service::Reliable;
+    Scope { service, is_named: false, word: 77, target, bind: None, invalidate: None, send_invalidate: None }
 }
 
 #[test]
@@ -175,6 +206,33 @@ fn operations_are_of_all_kinds_mostly_small_sometimes_long_and_lie_anywhere() {
         assert!(places.last().is_none_or(|range| range.end <= AREA), "{operation:?}");
         assert!(operation.remote_range().end <= AREA, "{operation:?}");
     }
+}
+
+#[test]
+fn what_an_unreliable_connection_does_needs_no_answer_and_can_be_told_apart() {
+    let scope = Scope { service: Service::Unreliable, is_named: true, ..scope() };
+    let mut generator = Generator::new(5);
+    let operations: Vec<_> = (0..1000).map(|id| generator.operation(id, 1, &scope)).collect();
+    assert!(operations.iter().all(|one| one.kind.is_send() || one.kind.is_write()));
+    assert!(operations.iter().all(|one| one.kind != Kind::Send || one.length() >= 8));
+    for of in [|kind| kind == Kind::Send, |kind| kind == Kind::Write, |kind: Kind| kind.immediate().is_some()]
+    {
+        assert!(operations.iter().filter(|one| of(one.kind)).count() > 200);
+    }
+}
+
+#[test]
+fn services_are_mixed_in_every_part() {
+    for seed in 0..100 {
+        let services = Services::mixed(seed);
+        let count = |pairs: Range<usize>, service| pairs.filter(|pair| services.of(*pair) == service).count();
+        for service in Service::ALL {
+            assert!(count(0..SHARED, service) >= SHARED / Service::ALL.len(), "seed {seed}");
+            assert!(count(SHARED..PAIRS, service) > 0, "seed {seed}");
+        }
+        assert_eq!(services, Services::mixed(seed));
+    }
+    assert_ne!(Services::mixed(1), Services::mixed(2));
 }
 
 #[test]
@@ -297,10 +355,10 @@ impl Side for Wrong {
 }
 
 fn wrong(fault: Fault) {
-    let shared = golden_world(Profile::HundredGig, 7, |_| Faults::default());
-    let mut right = GoldenSide::new(&shared, 1, 1);
-    let mut wrong = Wrong { side: GoldenSide::new(&shared, 0, 0), fault, told: None };
     let plan = Plan { operations: 300, ..perfect(7, Receivers::Ready) };
+    let shared = golden_world(Profile::HundredGig, 7, |_| Faults::default());
+    let mut right = GoldenSide::new(&shared, 1, 1, &plan.services);
+    let mut wrong = Wrong { side: GoldenSide::new(&shared, 0, 0, &plan.services), fault, told: None };
     traffic::run(&shared, [&mut wrong, &mut right], &plan);
 }
 

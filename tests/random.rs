@@ -1,13 +1,23 @@
-//! Random traffic of all operations between a card and a golden endpoint, on a perfect wire and on a bad one. The same runs, more of them, are
-//! `cargo xtask soak`.
+//! Random traffic of all operations between a card and a golden endpoint, or two cards, on a perfect wire and on a bad one: over reliable
+//! connections alone, and over all services side by side. The same runs, more of them, are `cargo xtask soak`.
 
 use stroma_tests::effort::share;
 use stroma_tests::faulty::{Far, Outcome, Run, run};
+use stroma_tests::traffic::{Account, Fate, Service, Services};
 use stroma_top::Profile;
 
 /// Operations of one test.
 fn operations() -> u64 {
     share(800) as u64
+}
+
+fn reliable(profile: Profile, far: Far, seed: u64, percent: u32) -> Run {
+    Run { profile, far, seed, operations: operations(), percent, services: Services::RELIABLE }
+}
+
+/// Queue pairs of all services.
+fn mixed(profile: Profile, far: Far, seed: u64, percent: u32) -> Run {
+    Run { services: Services::mixed(seed), ..reliable(profile, far, seed, percent) }
 }
 
 /// More frames than this a wire that is bad spoils in a test, each way it can, and the card has to send again.
@@ -17,21 +27,21 @@ fn spoiled() -> u64 {
 
 /// Everything that a reliable connection knows was done, several times.
 fn was_mixed(outcome: &Outcome) {
-    let tally = outcome.tally();
-    assert!(tally.rarest().1 > operations() / 160, "{tally}");
+    let Account { tally, .. } = outcome.account();
+    assert!(tally.rarest(Service::Reliable).1 > operations() / 160, "{tally}");
 }
 
 /// The card sends nothing twice. What it receives twice is another matter: it may put off what comes behind an atomic, and the
 /// golden endpoint then asks again for what it has no answer to yet.
 fn perfect(profile: Profile, seed: u64) {
-    let outcome = run(&Run { profile, far: Far::Golden, seed, operations: operations(), percent: 0 }, None);
+    let outcome = run(&reliable(profile, Far::Golden, seed, 0), None);
     assert_eq!((outcome.retransmitted, outcome.timeouts), (0, 0), "{profile:?}: {outcome:?}");
     was_mixed(&outcome);
 }
 
 /// With a hundredth of the frames lost, doubled, overtaken; the wire really was bad, so that recovery was needed.
 fn bad(profile: Profile, seed: u64) {
-    let outcome = run(&Run { profile, far: Far::Golden, seed, operations: operations(), percent: 1 }, None);
+    let outcome = run(&reliable(profile, Far::Golden, seed, 1), None);
     let [there, back] = outcome.lines;
     for line in [there, back] {
         assert!(line.lost.min(line.duplicated).min(line.held) > spoiled(), "{profile:?}: {outcome:?}");
@@ -63,8 +73,8 @@ fn on_a_bad_wire_all_arrives_100g() {
 /// A quarter of all frames is lost.
 #[test]
 fn on_the_worst_wire_all_arrives_10g() {
-    let outcome =
-        run(&Run { profile: Profile::TenGig, far: Far::Golden, seed: 9, operations: 100, percent: 25 }, None);
+    let worst = Run { operations: 100, ..reliable(Profile::TenGig, Far::Golden, 9, 25) };
+    let outcome = run(&worst, None);
     let [there, back] = outcome.lines;
     for line in [there, back] {
         assert!(line.lost * 5 > line.departed, "{outcome:?}");
@@ -74,20 +84,83 @@ fn on_the_worst_wire_all_arrives_10g() {
 
 #[test]
 fn two_cards_on_a_bad_wire_10g() {
-    let outcome = run(
-        &Run { profile: Profile::TenGig, far: Far::Card, seed: 7, operations: operations(), percent: 1 },
-        None,
-    );
+    let outcome = run(&reliable(Profile::TenGig, Far::Card, 7, 1), None);
     assert!(outcome.retransmitted > spoiled(), "{outcome:?}");
     was_mixed(&outcome);
 }
 
 #[test]
 fn two_cards_on_a_bad_wire_100g() {
-    let outcome = run(
-        &Run { profile: Profile::HundredGig, far: Far::Card, seed: 8, operations: operations(), percent: 1 },
-        None,
-    );
+    let outcome = run(&reliable(Profile::HundredGig, Far::Card, 8, 1), None);
     assert!(outcome.retransmitted > spoiled(), "{outcome:?}");
     was_mixed(&outcome);
+}
+
+/// What promises less had its part, in every kind it knows.
+fn all_took_part(outcome: &Outcome) {
+    let Account { tally, .. } = outcome.account();
+    for service in Service::ALL.into_iter().filter(|service| service.loses()) {
+        assert!(tally.rarest(service).1 > operations() / 40, "{tally}");
+    }
+}
+
+/// Where nothing is lost and each message finds a receive, what promises less delivers as much: all of it, once, in order. Nothing is
+/// thrown away. Nothing is sent twice to a golden endpoint; another card may put off what comes behind an atomic.
+fn perfect_for_all(profile: Profile, far: Far, seed: u64) {
+    let outcome = run(&mixed(profile, far, seed, 0), None);
+    assert_eq!((outcome.timeouts, outcome.dropped), (0, 0), "{outcome:?}");
+    assert!(outcome.retransmitted == 0 || far == Far::Card, "{outcome:?}");
+    all_took_part(&outcome);
+}
+
+/// Three of a hundred frames lost, doubled, overtaken: reliable connections bring all of it, the others most of it and not all.
+fn bad_for_all(profile: Profile, far: Far, seed: u64) {
+    let outcome = run(&mixed(profile, far, seed, 3), None);
+    all_took_part(&outcome);
+    assert!(outcome.retransmitted > 0 && outcome.dropped > 0, "{outcome:?}");
+    for Account { tally, fate } in &outcome.accounts {
+        assert_eq!((fate.arrived + fate.lost, fate.writes), tally.losable(), "{outcome:?}");
+    }
+    let Fate { arrived, lost, writes, whole, .. } = outcome.account().fate;
+    assert!(lost > operations() / 50 && arrived > 2 * lost && whole * 2 > writes, "{outcome:?}");
+}
+
+#[test]
+fn all_services_on_a_perfect_wire_10g() {
+    perfect_for_all(Profile::TenGig, Far::Golden, 11);
+}
+
+#[test]
+fn all_services_on_a_perfect_wire_100g() {
+    perfect_for_all(Profile::HundredGig, Far::Golden, 12);
+}
+
+#[test]
+fn all_services_of_two_cards_on_a_perfect_wire_10g() {
+    perfect_for_all(Profile::TenGig, Far::Card, 13);
+}
+
+#[test]
+fn all_services_of_two_cards_on_a_perfect_wire_100g() {
+    perfect_for_all(Profile::HundredGig, Far::Card, 14);
+}
+
+#[test]
+fn all_services_on_a_bad_wire_10g() {
+    bad_for_all(Profile::TenGig, Far::Golden, 15);
+}
+
+#[test]
+fn all_services_on_a_bad_wire_100g() {
+    bad_for_all(Profile::HundredGig, Far::Golden, 16);
+}
+
+#[test]
+fn all_services_of_two_cards_on_a_bad_wire_10g() {
+    bad_for_all(Profile::TenGig, Far::Card, 17);
+}
+
+#[test]
+fn all_services_of_two_cards_on_a_bad_wire_100g() {
+    bad_for_all(Profile::HundredGig, Far::Card, 18);
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use stroma_tests::faulty::{Far, Outcome, Run, run};
-use stroma_tests::traffic::Tally;
+use stroma_tests::traffic::{Account, Services};
 use stroma_top::Profile;
 
 /// Operations of one run.
@@ -44,14 +44,17 @@ struct Arguments {
     capture: Option<PathBuf>,
 }
 
-/// Every fourth seed is for two cards, the others are for a card and a golden endpoint.
+/// Every fourth seed is for two cards, the others are for a card and a golden endpoint. Four seeds are for reliable connections, the next
+/// four for all services.
 fn runs(arguments: &Arguments) -> Vec<Run> {
     let &Arguments { ops, seed: first, percent, profile: only, .. } = arguments;
     let of = |profile: Profile| {
         (0..ops.div_ceil(RUN)).map(move |index| {
             let seed = first + index;
             let far = if seed.is_multiple_of(4) { Far::Card } else { Far::Golden };
-            Run { profile, far, seed, operations: RUN.min(ops - index * RUN), percent }
+            let is_mixed = (seed / 4) % 2 == 1;
+            let services = if is_mixed { Services::mixed(seed) } else { Services::RELIABLE };
+            Run { profile, far, seed, operations: RUN.min(ops - index * RUN), percent, services }
         })
     };
     Profile::ALL.into_iter().filter(|profile| only.is_none_or(|only| only == *profile)).flat_map(of).collect()
@@ -78,7 +81,7 @@ fn main() -> anyhow::Result<()> {
         "{bar:30} {pos}/{len} runs, {elapsed} of about {duration}",
     )?);
     let (next, failed, cycles) = (AtomicUsize::new(0), Mutex::new(Vec::new()), AtomicU64::new(0));
-    let tally = Mutex::new(Tally::default());
+    let account = Mutex::new(Account::default());
     let started = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
@@ -88,8 +91,8 @@ fn main() -> anyhow::Result<()> {
                     match catch_unwind(AssertUnwindSafe(|| run(made, capture.as_deref()))) {
                         Ok(outcome) => {
                             cycles.fetch_add(outcome.cycles, Ordering::Relaxed);
-                            let mut tally = tally.lock().expect("no panic with it");
-                            tally.add(&outcome.tally());
+                            let mut account = account.lock().expect("no panic with it");
+                            account.add(&outcome.account());
                             bar.suspend(|| println!("{}", line(made, &outcome)));
                         }
                         Err(_) => failed.lock().expect("no panic with it").push(name(made)),
@@ -111,14 +114,20 @@ fn main() -> anyhow::Result<()> {
         cycles.into_inner() / 1_000_000,
         started.elapsed().as_secs_f64(),
     );
-    println!("{}", tally.into_inner().expect("no panic with it"));
+    let Account { tally, fate } = account.into_inner().expect("no panic with it");
+    println!("{tally}");
+    println!(
+        "of messages that might be lost {} arrived, {} did not, {} came twice, {} late",
+        fate.arrived, fate.lost, fate.doubled, fate.overtaken
+    );
     Ok(())
 }
 
 fn line(made: &Run, outcome: &Outcome) -> String {
     let sum = |of: fn(&stroma_sim::link::Counters) -> u64| outcome.lines.iter().map(of).sum::<u64>();
     format!(
-        "{}: {} frames, {} lost, {} doubled, {} overtaken; {} sent again, {} timeouts, {} duplicates received; {} cycles",
+        "{}: {} frames, {} lost, {} doubled, {} overtaken; {} sent again, {} timeouts, {} duplicates received; {} messages lost; \
+         {} cycles",
         name(made),
         sum(|line| line.departed),
         sum(|line| line.lost),
@@ -127,6 +136,7 @@ fn line(made: &Run, outcome: &Outcome) -> String {
         outcome.retransmitted,
         outcome.timeouts,
         outcome.duplicates,
+        outcome.account().fate.lost,
         outcome.cycles,
     )
 }

@@ -11,8 +11,10 @@ use super::gate::{Gate, Gates};
 use super::ledger::{self, Ledger};
 use super::poster::Poster;
 use super::receiver::Receiver;
-use super::{AREA, Area, Generator, PAIRS, Plan, Queue, Receivers, Side, Tally, WINDOWED, below};
+use super::{AREA, Account, Area, Generator, PAIRS, Plan, Queue, Receivers, Side, below};
 
+/// A queue whose messages are lost when they find no receive has one posted in one of so many steps.
+const SELDOM: u64 = 16;
 /// Time in which a READ that was sent again before its data came arrives: more than a wire holds a frame back.
 const CALM: Duration = Duration::from_micros(100);
 
@@ -28,6 +30,7 @@ pub(super) struct Traffic<'a> {
     sides: [&'a mut dyn Side; 2],
     plan: &'a Plan,
     source: Arc<Vec<u8>>,
+    /// Those of one side by queue pair, then those of the other.
     posters: Vec<Poster>,
     /// By side and queue.
     receivers: BTreeMap<(usize, Queue), Receiver>,
@@ -54,11 +57,11 @@ impl<'a> Traffic<'a> {
                 let target = fill(1 - end, 1 + pair, Area::Target(pair));
                 let landing = fill(end, 0x21 + pair, Area::Landing(pair));
                 let word = ledger::word(&words[1 - end], Area::own_word(pair));
-                posters.push(Poster::new(end, pair, Arc::clone(&source), target, landing, word));
+                posters.push(Poster::new(end, pair, Arc::clone(&source), target, landing, word, plan));
             }
             for (number, queue) in Queue::all().enumerate() {
                 let room = fill(end, 0x41 + number, Area::Room(queue));
-                receivers.insert((end, queue), Receiver::new(end, queue, room));
+                receivers.insert((end, queue), Receiver::new(end, queue, room, plan));
             }
         }
         for end in 0..2 {
@@ -69,9 +72,12 @@ impl<'a> Traffic<'a> {
             }
         }
         let ledgers = [1, 0].map(|far: usize| Ledger::new(ledger::word(&words[far], 0)));
-        let mut gate = |pair: usize, owner: usize| match pair {
-            WINDOWED.. => Gate::window(sides[owner].next_key(pair)),
-            _ => Gate::region(sides[owner].offer(pair).target.0),
+        let mut gate = |pair: usize, owner: usize| {
+            if plan.services.is_windowed(pair) {
+                Gate::window(sides[owner].next_key(pair))
+            } else {
+                Gate::region(sides[owner].offer(pair).target.0)
+            }
         };
         let gates = (0..PAIRS).map(|pair| [0, 1].map(|owner| gate(pair, owner))).collect();
         Self { shared, sides, plan, source, posters, receivers, ledgers, gates }
@@ -79,11 +85,27 @@ impl<'a> Traffic<'a> {
 
     /// Posts one operation of some queue pair, if it has room for it; whether it did.
     pub(super) fn post(&mut self, generator: &mut Generator, random: &mut SplitMix64) -> bool {
+        self.post_by(below(random, 2 * PAIRS), generator)
+    }
+
+    /// A receive that a message had taken when it was broken off is for the next of its queue pair, and until that arrives it may keep a ring
+    /// full. So where others wait for receives of the same queue, there is a next.
+    pub(super) fn relieve(&mut self, generator: &mut Generator) {
+        for index in 0..self.posters.len() {
+            let Poster { end, pair, .. } = self.posters[index];
+            let receiver = &self.receivers[&(1 - end, Queue::of(pair))];
+            if self.plan.loses(pair) && receiver.is_open() && receiver.is_kept() {
+                self.post_by(index, generator);
+            }
+        }
+    }
+
+    fn post_by(&mut self, index: usize, generator: &mut Generator) -> bool {
         let calm = {
             let world = self.shared.world();
             world.now().saturating_sub(world.cycles(CALM))
         };
-        let poster = &mut self.posters[below(random, 2 * PAIRS)];
+        let poster = &mut self.posters[index];
         let far = self.receivers.get_mut(&(1 - poster.end, Queue::of(poster.pair))).expect("one a queue");
         let gates = Gates::of(poster.end, &mut self.gates[poster.pair]);
         poster.post(generator, &mut *self.sides[poster.end], far, gates, self.plan, calm)
@@ -96,6 +118,11 @@ impl<'a> Traffic<'a> {
             if let Some(((end, _), receiver)) = self.receivers.iter_mut().nth(place) {
                 receiver.post(random, &mut *self.sides[*end]);
             }
+            for ((end, queue), receiver) in &mut self.receivers {
+                if self.plan.services.loses(*queue) && random.below(SELDOM) == 0 {
+                    receiver.post(random, &mut *self.sides[*end]);
+                }
+            }
             return;
         }
         for ((end, _), receiver) in &mut self.receivers {
@@ -105,13 +132,19 @@ impl<'a> Traffic<'a> {
 
     pub(super) fn poll(&mut self) {
         let now = self.shared.world().now();
-        for poster in &mut self.posters {
+        for index in 0..self.posters.len() {
+            let poster = &mut self.posters[index];
             let Poster { end, pair, .. } = *poster;
             let receiver = self.receivers.get_mut(&(end, Queue::of(pair))).expect("one a queue");
             let (side, gates) = (&mut *self.sides[end], &mut self.gates[pair]);
             poster.poll(side, &mut self.ledgers[end], Gates::of(end, gates), now);
-            if receiver.poll(pair, side) {
+            let arrivals = receiver.poll(pair, side);
+            if arrivals.has_ended {
                 gates[end].close(side.next_key(pair));
+            }
+            let far = &mut self.posters[(1 - end) * PAIRS + pair];
+            if let Some(writes) = &mut far.writes {
+                arrivals.ids.into_iter().for_each(|id| writes.arrive(id));
             }
         }
     }
@@ -121,25 +154,46 @@ impl<'a> Traffic<'a> {
     }
 
     /// What each side did.
-    pub(super) fn tallies(&self) -> [Tally; 2] {
-        let mut tallies = [Tally::default(), Tally::default()];
-        self.posters.iter().for_each(|poster| tallies[poster.end].add(&poster.tally));
-        tallies
+    pub(super) fn accounts(&self) -> [Account; 2] {
+        let mut accounts = [Account::default(), Account::default()];
+        for poster in &self.posters {
+            let Poster { end, pair, .. } = *poster;
+            accounts[end].tally.add(&poster.tally);
+            if let Some(writes) = &poster.writes {
+                accounts[end].fate.add(&writes.fate(&self.read(1 - end, Area::Target(pair))));
+            }
+        }
+        for ((end, _), receiver) in &self.receivers {
+            accounts[1 - end].fate.add(&receiver.fate());
+        }
+        accounts
+    }
+
+    /// All bytes of an area.
+    fn read(&self, end: usize, area: Area) -> Vec<u8> {
+        self.sides[end].read(area, 0..area.len())
     }
 
     /// Compares both memories with the plain copy.
-    pub(super) fn check(&self) {
+    pub(super) fn check(&mut self) {
         for poster in &self.posters {
             let Poster { end, pair, .. } = *poster;
-            let far = &self.sides[1 - end];
-            let read = |end: usize, area: Area| self.sides[end].read(area, 0..area.len());
-            assert!(read(1 - end, Area::Target(pair)) == poster.target, "side {}, target {pair}", 1 - end);
-            assert!(read(end, Area::Landing(pair)) == poster.landing, "side {end}, landing {pair}");
-            let word = ledger::word(&far.read(Area::Words, 0..Area::Words.len()), Area::own_word(pair));
-            assert_eq!(word, poster.word, "side {}, word of queue pair {pair}", 1 - end);
+            let far = 1 - end;
+            let target = self.read(far, Area::Target(pair));
+            match &poster.writes {
+                Some(writes) => {
+                    let stray = writes.stray(&poster.target, &target);
+                    assert_eq!(stray, None, "side {far}, target {pair}: no WRITE has such a byte");
+                }
+                None => assert!(target == poster.target, "side {far}, target {pair}"),
+            }
+            assert!(self.read(end, Area::Landing(pair)) == poster.landing, "side {end}, landing {pair}");
+            let word = ledger::word(&self.read(far, Area::Words), Area::own_word(pair));
+            assert_eq!(word, poster.word, "side {far}, word of queue pair {pair}");
         }
-        for ((end, queue), receiver) in &self.receivers {
+        for ((end, queue), receiver) in &mut self.receivers {
             let area = Area::Room(*queue);
+            receiver.settle(&*self.sides[*end]);
             assert!(self.sides[*end].read(area, 0..area.len()) == receiver.room, "side {end}, {queue:?}");
         }
         for (end, side) in self.sides.iter().enumerate() {

@@ -15,7 +15,7 @@ use stroma_verbs::{
     SharedReceiveQueue, WorkCompletion,
 };
 
-use super::{Area, Grant, Kind, Offer, Operation, Piece, Queue, Receive, Side, WINDOWED, first_psn};
+use super::{Area, Grant, Kind, Offer, Operation, Piece, Queue, Receive, Side, first_psn};
 use build::{addresses, open_to_peers};
 
 /// Code of the wait for an answer: 4.2 ms, in which all queue pairs at once have their turn, on the slower line as well.
@@ -24,6 +24,8 @@ const TIMEOUT: u8 = 10;
 /// One queue pair, and what of it has completed.
 struct Link {
     queue_pair: QueuePair,
+    /// Over its target, if it is reached through one. It goes before the region it is bound to.
+    window: Option<MemoryWindow>,
     far: Option<Offer>,
     found: VecDeque<Completion>,
     received: VecDeque<Received>,
@@ -37,10 +39,8 @@ pub struct CardSide {
     /// Of receives.
     arrivals: Arc<CompletionQueue>,
     receives: Arc<SharedReceiveQueue>,
-    /// Over the targets from [`WINDOWED`] on. They go before the regions they are bound to.
-    windows: Vec<MemoryWindow>,
-    regions: Vec<(Area, MemoryRegion)>,
     pairs: Vec<Link>,
+    regions: Vec<(Area, MemoryRegion)>,
 }
 
 impl CardSide {
@@ -132,7 +132,7 @@ impl Side for CardSide {
     }
 
     fn next_key(&mut self, pair: usize) -> u32 {
-        self.windows[pair - WINDOWED].next_key()
+        self.pairs[pair].window.as_ref().expect("it has a window").next_key()
     }
 
     fn post(&mut self, pair: usize, operation: &Operation) {

@@ -4,17 +4,24 @@ use stroma_verilate::SplitMix64;
 
 use super::operation::{cut, spread};
 use super::{
-    AREA, Area, CONTENDERS, Grant, Kind, LENGTH_MAX, MESSAGE_MAX, OPEN, Operation, PIECES, Piece, below,
+    AREA, Area, CONTENDERS, Grant, Kind, LENGTH_MAX, MESSAGE_MAX, OPEN, Operation, PIECES, Piece, Service,
+    below,
 };
 
 /// Bytes that an inline operation has at most.
 const INLINE: usize = 128;
+/// Bytes by which a message is told from all others, at least.
+const NAME: usize = 8;
 /// Bytes that a window leaves out at either end of its area at most: the longest operation fits into what is left.
 const MARGIN: usize = (AREA - LENGTH_MAX) / 2;
 
 /// What a queue pair may use when an operation is drawn for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
+    /// What the queue pair promises.
+    pub service: Service,
+    /// Must each of its messages be told from all others by what arrives? Then a short one has immediate data.
+    pub is_named: bool,
     /// What its own word is going to be.
     pub word: u64,
     /// How it reaches the far target, if it does.
@@ -44,7 +51,12 @@ impl Scope {
     fn kind(&self, random: &mut SplitMix64) -> Kind {
         let number = random.next_u64();
         let immediate = u32::try_from(number >> 32).expect("half of it");
-        match random.below(100) {
+        // What comes first in the list needs no answer.
+        let kinds = match self.service {
+            Service::Reliable => 100,
+            Service::Unreliable => 56,
+        };
+        match random.below(kinds) {
             0..16 => Kind::Send,
             16..26 => Kind::SendImm(immediate),
             26..46 => Kind::Write,
@@ -73,7 +85,8 @@ impl Generator {
     pub fn operation(&mut self, id: u64, pair: usize, scope: &Scope) -> Operation {
         let random = &mut self.random;
         // Those that add to one word together do so often, or they would seldom meet.
-        let is_common = pair < CONTENDERS && random.below(4) == 0;
+        let adds = pair < CONTENDERS && scope.service == Service::Reliable;
+        let is_common = adds && random.below(4) == 0;
         let kind = if is_common {
             Kind::FetchAdd(random.next_u64())
         } else if let Some(kind) = scope.key_work(random) {
@@ -98,10 +111,14 @@ impl Generator {
             };
         }
         let (pieces, inline) = self.bytes(kind);
+        let length: usize = pieces.iter().map(|piece| piece.length).sum();
+        if scope.is_named && kind == Kind::Send && length < NAME {
+            let immediate = u32::try_from(self.random.next_u64() >> 32).expect("half of it");
+            return Operation { kind: Kind::SendImm(immediate), pieces, ..operation };
+        }
         let Some(Grant { key, part }) = scope.target.filter(|_| kind.uses_target()) else {
             return Operation { pieces, inline, ..operation };
         };
-        let length: usize = pieces.iter().map(|piece| piece.length).sum();
         let remote = part.place + below(&mut self.random, part.length - length + 1);
         Operation { pieces, remote, key, inline, ..operation }
     }

@@ -15,7 +15,9 @@ use stroma_sim::model::{
 };
 use stroma_sim::peer::Golden;
 
-use super::{Area, Grant, Kind, Offer, Operation, PAIRS, Piece, Queue, Receive, Side, WINDOWED, first_psn};
+use super::{
+    Area, Grant, Kind, Offer, Operation, PAIRS, Piece, Queue, Receive, Service, Services, Side, first_psn,
+};
 
 /// Cycles without progress before a request is sent again: all queue pairs at once, a window of each, fit in well.
 const TIMEOUT: u64 = 400_000;
@@ -29,6 +31,7 @@ pub struct GoldenSide {
     shared: Arc<Shared>,
     station: usize,
     end: usize,
+    services: Services,
     far: [Option<Offer>; PAIRS],
     receives: ReceiveQueue,
     /// Keys of windows given out.
@@ -37,14 +40,14 @@ pub struct GoldenSide {
 
 impl GoldenSide {
     /// The golden peer at a station, as end 0 or 1 of the wire.
-    pub fn new(shared: &Arc<Shared>, station: usize, end: usize) -> Self {
+    pub fn new(shared: &Arc<Shared>, station: usize, end: usize, services: &Services) -> Self {
         let (shared, receives) = (Arc::clone(shared), ReceiveQueue::new(0));
-        let side = Self { shared, station, end, far: [None; PAIRS], receives, keys: 0 };
+        let side = Self { shared, station, end, services: *services, far: [None; PAIRS], receives, keys: 0 };
         for area in Area::all() {
             let rights = match area {
                 Area::Words => rights::REMOTE_ATOMIC,
-                Area::Source | Area::Target(WINDOWED..) => 0,
-                Area::Target(_) => OPEN,
+                Area::Target(pair) if !services.is_windowed(pair) => OPEN,
+                Area::Source | Area::Target(_) => 0,
                 Area::Landing(_) | Area::Results(_) | Area::Room(_) => rights::LOCAL_WRITE,
             };
             let region = Region { base: base(area), bytes: vec![0; area.len()], domain: 0, rights };
@@ -140,6 +143,7 @@ impl Side for GoldenSide {
             hop_limit: 64,
         };
         let settings = Settings {
+            unreliable: self.services.of(pair) == Service::Unreliable,
             send_psn: near.psn,
             receive_psn: far.psn,
             timeout: Some(TIMEOUT),

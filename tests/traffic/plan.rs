@@ -1,5 +1,7 @@
 //! What a run is to be.
 
+use super::Services;
+
 /// What is posted, when, and on what wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -7,10 +9,20 @@ pub struct Plan {
     pub seed: u64,
     /// Operations of both sides together.
     pub operations: u64,
+    /// What queue pairs promise.
+    pub services: Services,
     /// When receives are posted.
     pub receivers: Receivers,
     /// What the wire does to the order of frames.
     pub wire: Wire,
+}
+
+impl Plan {
+    /// May messages of a queue pair be lost in this run? Where the wire loses none and each finds a receive, they are not.
+    pub fn loses(&self, pair: usize) -> bool {
+        let is_perfect = self.wire == Wire::InOrder && self.receivers == Receivers::Ready;
+        self.services.of(pair).loses() && !is_perfect
+    }
 }
 
 /// When receives are posted.

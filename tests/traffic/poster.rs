@@ -8,8 +8,9 @@ use stroma_sim::model::Completion;
 
 use super::gate::Gates;
 use super::ledger::{Addition, Ledger, word};
+use super::lossy::Writes;
 use super::receiver::{Message, Receiver};
-use super::{Generator, Kind, OPEN, Operation, Plan, Receivers, Scope, Side, Tally, WINDOWED};
+use super::{Generator, Kind, OPEN, Operation, Plan, Receivers, Scope, Side, Tally};
 
 /// An operation that has not completed.
 struct Open {
@@ -23,12 +24,14 @@ pub(super) struct Poster {
     pub(super) end: usize,
     pub(super) pair: usize,
     source: Arc<Vec<u8>>,
-    /// What the far target is when all posted so far is done.
+    /// What the far target is when all posted so far is done; what it was at first, if WRITEs may be lost.
     pub(super) target: Vec<u8>,
     /// The same of the own landing.
     pub(super) landing: Vec<u8>,
     /// The same of the far word that is its own.
     pub(super) word: u64,
+    /// WRITEs that may be lost.
+    pub(super) writes: Option<Writes>,
     open: VecDeque<Open>,
     posted: u64,
     pub(super) tally: Tally,
@@ -42,9 +45,11 @@ impl Poster {
         target: Vec<u8>,
         landing: Vec<u8>,
         word: u64,
+        plan: &Plan,
     ) -> Self {
-        let (open, tally) = (VecDeque::new(), Tally::default());
-        Self { end, pair, source, target, landing, word, open, posted: 0, tally }
+        let (open, tally) = (VecDeque::new(), Tally::new(plan.services.of(pair)));
+        let writes = plan.loses(pair).then(Writes::default);
+        Self { end, pair, source, target, writes, landing, word, open, posted: 0, tally }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -63,7 +68,10 @@ impl Poster {
         plan: &Plan,
         calm: u64,
     ) -> bool {
+        let service = plan.services.of(self.pair);
         let scope = Scope {
+            service,
+            is_named: plan.loses(self.pair),
             word: self.word,
             target: gates.far.grant(),
             bind: gates.own.next(),
@@ -87,7 +95,7 @@ impl Poster {
         let found = self.foresee(&operation, far);
         side.post(self.pair, &operation);
         gates.posted(&operation, || side.next_key(self.pair));
-        self.tally.count(operation.kind, self.pair >= WINDOWED);
+        self.tally.count(service, operation.kind, plan.services.is_windowed(self.pair));
         self.posted += 1;
         self.open.push_back(Open { operation, found });
         true
@@ -112,14 +120,15 @@ impl Poster {
         if operation.kind.is_write() || operation.kind.is_send() {
             let pieces = operation.pieces.iter().map(|piece| &self.source[piece.range()]);
             let bytes = pieces.collect::<Vec<_>>().concat();
-            if operation.kind.is_write() {
-                self.target[operation.remote_range()].copy_from_slice(&bytes);
+            let &Operation { id, kind, solicited, remote, .. } = operation;
+            if kind.is_write() {
+                match &mut self.writes {
+                    Some(writes) => writes.push(id, remote, bytes.clone(), kind.takes_receive()),
+                    None => self.target[operation.remote_range()].copy_from_slice(&bytes),
+                }
             }
-            if operation.kind.takes_receive() {
-                far.expect(
-                    self.pair,
-                    Message { kind: operation.kind, bytes, solicited: operation.solicited },
-                );
+            if kind.takes_receive() {
+                far.expect(self.pair, Message { id, kind, bytes, solicited });
             }
         }
         operation.kind.is_atomic().then_some(word)

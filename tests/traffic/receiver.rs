@@ -6,8 +6,9 @@ use stroma_abi::desc::{Status, shared_queue::SRQ_LOG_MIN};
 use stroma_sim::model::Received;
 use stroma_verilate::SplitMix64;
 
+use super::lossy::{Fate, Messages};
 use super::operation::{cut, spread};
-use super::{Area, Kind, MESSAGE_MAX, PIECES, Piece, Queue, Side, below};
+use super::{Area, Kind, MESSAGE_MAX, PAIRS, PIECES, Piece, Plan, Queue, Side, below};
 
 /// Bytes of a place for one receive.
 pub(super) const PLACE: usize = spread(MESSAGE_MAX, PIECES);
@@ -27,9 +28,35 @@ pub struct Receive {
 
 /// A message that takes a receive.
 pub(super) struct Message {
+    /// Number of its operation.
+    pub(super) id: u64,
     pub(super) kind: Kind,
     pub(super) bytes: Vec<u8>,
     pub(super) solicited: bool,
+}
+
+impl Message {
+    /// What the receive of this number completes with.
+    pub(super) fn completion(&self, id: u64) -> Received {
+        Received {
+            id,
+            status: Status::Success,
+            operation: self.kind.work(),
+            bytes: u32::try_from(self.bytes.len()).expect("a megabyte at most"),
+            immediate: self.kind.immediate(),
+            invalidated: self.kind.ended(),
+            solicited: self.solicited,
+        }
+    }
+}
+
+/// What came to a receive queue by one queue pair.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    /// Numbers of the operations.
+    pub(super) ids: Vec<u64>,
+    /// Did one of them end the key of its window?
+    pub(super) has_ended: bool,
 }
 
 /// One receive queue of a side.
@@ -44,16 +71,25 @@ pub(super) struct Receiver {
     count: u64,
     /// Messages that were sent and have not completed a receive, by queue pair.
     expected: BTreeMap<usize, VecDeque<Message>>,
+    /// Messages of queue pairs that may lose them.
+    lossy: BTreeMap<usize, Messages>,
 }
 
 impl Receiver {
-    pub(super) fn new(end: usize, queue: Queue, room: Vec<u8>) -> Self {
+    pub(super) fn new(end: usize, queue: Queue, room: Vec<u8>, plan: &Plan) -> Self {
         let (posted, expected) = (BTreeMap::new(), BTreeMap::new());
-        Self { end, queue, room, free: (0..PLACES).collect(), posted, count: 0, expected }
+        let lossy = (0..PAIRS).filter(|pair| Queue::of(*pair) == queue && plan.loses(*pair));
+        let lossy = lossy.map(|pair| (pair, Messages::default())).collect();
+        Self { end, queue, room, free: (0..PLACES).collect(), posted, count: 0, expected, lossy }
     }
 
     pub(super) fn is_open(&self) -> bool {
         self.expected.values().any(|messages| !messages.is_empty())
+    }
+
+    /// Does a receive that has not completed keep the ring full?
+    pub(super) fn is_kept(&self) -> bool {
+        self.posted.keys().next().is_some_and(|oldest| oldest + RING <= self.count)
     }
 
     /// Would one more message find a receive?
@@ -62,7 +98,10 @@ impl Receiver {
     }
 
     pub(super) fn expect(&mut self, pair: usize, message: Message) {
-        self.expected.entry(pair).or_default().push_back(message);
+        match self.lossy.get_mut(&pair) {
+            Some(messages) => messages.push(message),
+            None => self.expected.entry(pair).or_default().push_back(message),
+        }
     }
 
     /// Posts one more receive, if there is room; whether it did.
@@ -74,11 +113,11 @@ impl Receiver {
         if !side.post_receive(self.queue, &Receive { id, pieces: pieces.clone() }) {
             // A ring is filled in its order: a message that takes long keeps it full, and nothing else may.
             let oldest = self.posted.keys().next();
-            let is_kept = oldest.is_some_and(|oldest| oldest + RING <= id);
             assert!(
-                is_kept,
+                self.is_kept(),
                 "side {}, {:?}: no room for receive {id}, and {oldest:?} is open",
-                self.end, self.queue
+                self.end,
+                self.queue
             );
             return false;
         }
@@ -88,43 +127,71 @@ impl Receiver {
         true
     }
 
-    /// Takes completions by one queue pair: the messages sent on it, in order, each in the receive whose turn it was. Whether
-    /// one of them ended the key of its window.
-    pub(super) fn poll(&mut self, pair: usize, side: &mut dyn Side) -> bool {
-        let mut has_ended = false;
+    /// Takes completions by one queue pair: the messages sent on it, in order, each in the receive whose turn it was; or some of
+    /// them, where they may be lost.
+    pub(super) fn poll(&mut self, pair: usize, side: &mut dyn Side) -> Arrivals {
+        let mut arrivals = Arrivals::default();
         while let Some(found) = side.poll_receive(pair) {
             let name = format!("side {}, receives of queue pair {pair}", self.end);
-            let Some(message) = self.expected.get_mut(&pair).and_then(VecDeque::pop_front) else {
-                panic!("{name}: {found:?}, and no message was sent");
-            };
-            let expected = Received {
-                id: found.id,
-                status: Status::Success,
-                operation: message.kind.work(),
-                bytes: u32::try_from(message.bytes.len()).expect("a megabyte at most"),
-                immediate: message.kind.immediate(),
-                invalidated: message.kind.ended(),
-                solicited: message.solicited,
-            };
-            assert_eq!(found, expected, "{name}");
             // Of a shared queue, others may have taken older ones for messages that have not ended.
             let is_oldest = self.posted.keys().next() == Some(&found.id);
             assert!(is_oldest || self.queue == Queue::Shared, "{name}: {} is not the oldest", found.id);
             let Some((place, pieces)) = self.posted.remove(&found.id) else {
                 panic!("{name}: {found:?}, and no such receive is open");
             };
+            let range = PLACE * place..PLACE * (place + 1);
+            let bytes = side.read(Area::Room(self.queue), range.clone());
+            let expected;
+            let message = if let Some(messages) = self.lossy.get_mut(&pair) {
+                let places: Vec<usize> = pieces.iter().flat_map(|piece| piece.range()).collect();
+                let sent: Vec<u8> = places.iter().map(|place| bytes[place - range.start]).collect();
+                for ((at, place), byte) in places.iter().enumerate().zip(&sent) {
+                    if self.room[*place] != *byte && messages.leaves(at, *byte) {
+                        self.room[*place] = *byte;
+                    }
+                }
+                messages.take(&found, &sent)
+            } else {
+                expected = self.expected.get_mut(&pair).and_then(VecDeque::pop_front);
+                expected.as_ref()
+            };
+            let Some(message) = message else {
+                panic!("{name}: {found:?}, and no such message was sent");
+            };
+            assert_eq!(found, message.completion(found.id), "{name}");
             let mut rest = message.bytes.as_slice();
             for piece in pieces.iter().filter(|_| message.kind.is_send()) {
                 let (now, behind) = rest.split_at(piece.length.min(rest.len()));
                 self.room[piece.place..piece.place + now.len()].copy_from_slice(now);
                 rest = behind;
             }
-            let range = PLACE * place..PLACE * (place + 1);
-            let bytes = side.read(Area::Room(self.queue), range.clone());
             assert!(bytes == self.room[range], "{name}: content of receive {}", found.id);
             self.free.push(place);
-            has_ended |= found.invalidated.is_some();
+            arrivals.ids.push(message.id);
+            arrivals.has_ended |= found.invalidated.is_some();
         }
-        has_ended
+        arrivals
+    }
+
+    /// Takes the bytes that a message which was broken off has left in a receive.
+    pub(super) fn settle(&mut self, side: &dyn Side) {
+        let found = side.read(Area::Room(self.queue), 0..self.room.len());
+        let posted = self
+            .posted
+            .values()
+            .flat_map(|(_, pieces)| pieces.iter().flat_map(|piece| piece.range()).enumerate());
+        for (at, place) in posted {
+            let byte = found[place];
+            if self.room[place] != byte && self.lossy.values().any(|messages| messages.leaves(at, byte)) {
+                self.room[place] = byte;
+            }
+        }
+    }
+
+    /// What became of messages that might be lost.
+    pub(super) fn fate(&self) -> Fate {
+        let mut fate = Fate::default();
+        self.lossy.values().for_each(|messages| fate.add(&messages.fate()));
+        fate
     }
 }

@@ -10,7 +10,7 @@ use stroma_sim::{Shared, SimBackend};
 use stroma_verbs::{Access, Device, MemoryRegion, ProtectionDomain, QueuePairKind};
 
 use super::super::receiver::PLACES;
-use super::super::{Area, OPEN, PAIRS, PIECES, Queue, SHARED, WINDOWED};
+use super::super::{Area, OPEN, PAIRS, PIECES, Queue, SHARED, Service, Services};
 use super::{CardSide, Link};
 
 /// Units of a request with [`PIECES`] pieces: two in the first, four in each other.
@@ -25,25 +25,33 @@ pub(super) fn addresses(end: usize) -> [IpAddr; 2] {
     [Ipv4Addr::new(10, 0, 0, end).into(), Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, end.into()).into()]
 }
 
-fn access(area: Area) -> Access {
+fn kind(service: Service) -> QueuePairKind {
+    match service {
+        Service::Reliable => QueuePairKind::Reliable,
+        Service::Unreliable => QueuePairKind::Unreliable,
+    }
+}
+
+fn access(area: Area, services: &Services) -> Access {
     match area {
         Area::Source => Access::LOCAL_READ,
         Area::Words => Access::LOCAL_WRITE | Access::REMOTE_ATOMIC,
-        Area::Target(0..WINDOWED) => Access::LOCAL_WRITE | open_to_peers(),
+        Area::Target(pair) if !services.is_windowed(pair) => Access::LOCAL_WRITE | open_to_peers(),
         Area::Target(_) | Area::Landing(_) | Area::Results(_) | Area::Room(_) => Access::LOCAL_WRITE,
     }
 }
 
-fn region(domain: &Arc<ProtectionDomain>, area: Area) -> MemoryRegion {
+fn region(domain: &Arc<ProtectionDomain>, area: Area, services: &Services) -> MemoryRegion {
     let memory = DmaMemory::allocate(area.len(), None).expect("memory");
-    let builder = domain.region(access(area));
-    let builder = if let Area::Target(WINDOWED..) = area { builder.bindable() } else { builder };
+    let builder = domain.region(access(area, services));
+    let is_bindable = matches!(area, Area::Target(pair) if services.is_windowed(pair));
+    let builder = if is_bindable { builder.bindable() } else { builder };
     builder.register(Arc::new(memory)).expect("a region")
 }
 
 impl CardSide {
     /// The card at a station, as end 0 or 1 of the wire.
-    pub fn new(shared: &Arc<Shared>, station: usize, end: usize) -> Self {
+    pub fn new(shared: &Arc<Shared>, station: usize, end: usize, services: &Services) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(SimBackend::new(shared, station));
         let device = Device::builder().timeout(Duration::from_mins(1)).open(backend).expect("a card");
         let number = u8::try_from(end + 1).expect("one of two");
@@ -58,7 +66,7 @@ impl CardSide {
         let pair = |pair| {
             let builder = domain
                 .queue_pair(&completions)
-                .kind(QueuePairKind::Reliable)
+                .kind(kind(services.of(pair)))
                 .send_units(UNITS * OPEN)
                 .receive_cq(&arrivals);
             let builder = match Queue::of(pair) {
@@ -66,11 +74,11 @@ impl CardSide {
                 Queue::Shared => builder.shared_receive_queue(&receives),
             };
             let queue_pair = builder.build().expect("a queue pair");
-            Link { queue_pair, far: None, found: VecDeque::new(), received: VecDeque::new() }
+            let window = services.is_windowed(pair).then(|| domain.memory_window().expect("a window"));
+            Link { queue_pair, window, far: None, found: VecDeque::new(), received: VecDeque::new() }
         };
         let pairs = (0..PAIRS).map(pair).collect();
-        let regions = Area::all().map(|area| (area, region(&domain, area))).collect();
-        let windows = (WINDOWED..PAIRS).map(|_| domain.memory_window().expect("a window")).collect();
-        Self { device, end, completions, arrivals, receives, windows, regions, pairs }
+        let regions = Area::all().map(|area| (area, region(&domain, area, services))).collect();
+        Self { device, end, completions, arrivals, receives, pairs, regions }
     }
 }
