@@ -82,7 +82,12 @@ impl End {
 
     /// A queue pair that is not connected, with room for [`RECEIVES`] receives.
     pub fn queue_pair(&self, units: usize) -> QueuePair {
-        let builder = self.domain.queue_pair(&self.completions).kind(QueuePairKind::Reliable);
+        self.queue_pair_of(QueuePairKind::Reliable, units)
+    }
+
+    /// The same, of this kind.
+    pub fn queue_pair_of(&self, kind: QueuePairKind, units: usize) -> QueuePair {
+        let builder = self.domain.queue_pair(&self.completions).kind(kind);
         let builder = builder.receive_entries(RECEIVES).receive_pieces(16);
         builder.send_units(units).build().expect("a queue pair")
     }

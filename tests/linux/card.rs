@@ -1,5 +1,6 @@
 //! The simulated card behind its driver, as one end.
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,9 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 use stroma_abi::{Psn, Qpn};
 use stroma_sim::Shared;
 use stroma_tests::pair::{End, address, pattern};
-use stroma_verbs::{Address, Connection, Neighbours, QueuePair, Sge, Status};
+use stroma_verbs::{Address, Connection, Neighbours, QueuePair, QueuePairKind, Sge, Status};
 
-use crate::cases::Operation;
+use crate::cases::{Family, Link, Operation, Service};
 use crate::party::{AREA, Completed, Offer, Party, Request};
 
 /// Where the card and the guest are found: the numbers of `stroma_tests::pair::address`.
@@ -29,10 +30,27 @@ const VISIBLE_CYCLES: u64 = 500;
 /// Units of a send queue.
 const UNITS: usize = 64;
 
+/// Which of its port's addresses the card sends from.
+fn source(family: Family) -> u8 {
+    match family {
+        Family::V4 => 0,
+        Family::V6 => 1,
+    }
+}
+
+/// The IP address of the card or the guest.
+pub(crate) fn ip(index: usize, family: Family) -> IpAddr {
+    let number = u16::try_from(index + 1).expect("one of two");
+    match family {
+        Family::V4 => address(index).ip,
+        Family::V6 => Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, number).into(),
+    }
+}
+
 /// A card, and a connection.
 pub(crate) struct CardEnd {
     pub(crate) end: End,
-    /// Answers and asks ARP.
+    /// Answers and asks ARP and neighbour discovery.
     pub(crate) neighbours: Arc<Neighbours>,
     shared: Arc<Shared>,
     connection: Option<(QueuePair, Option<Offer>)>,
@@ -42,17 +60,20 @@ impl CardEnd {
     /// Opens the first card of a world.
     pub(crate) fn open(shared: &Arc<Shared>) -> Result<Self> {
         let end = End::open(shared, CARD, 4 * UNITS);
+        for family in Family::BOTH {
+            end.device.port().set_address(usize::from(source(family)), ip(CARD, family))?;
+        }
         let neighbours = Arc::new(Neighbours::open(&end.device)?);
         Ok(Self { end, neighbours, shared: Arc::clone(shared), connection: None })
     }
 
     /// Where the guest is: its IP address is agreed, its MAC address is asked for on the wire.
-    fn guest(&self) -> Result<Address> {
+    fn guest(&self, family: Family) -> Result<Address> {
         let agreed = address(GUEST);
-        let ip = agreed.ip;
+        let ip = ip(GUEST, family);
         let mac = self.neighbours.resolve(ip, PATIENCE)?;
         ensure!(mac == agreed.mac, "{ip} is at {mac:02x?}, and the guest at {:02x?}", agreed.mac);
-        Ok(Address { mac, ..agreed })
+        Ok(Address { mac, ip, source_address: source(family), ..agreed })
     }
 
     fn run(&self, cycles: u64) {
@@ -71,10 +92,14 @@ impl CardEnd {
 }
 
 impl Party for CardEnd {
-    fn offer(&mut self) -> Result<Offer> {
+    fn offer(&mut self, service: Service) -> Result<Offer> {
         ensure!(self.end.memory.len() >= AREA, "the card's end has {} bytes", self.end.memory.len());
         self.connection = None;
-        let pair = self.end.queue_pair(UNITS);
+        let kind = match service {
+            Service::Reliable => QueuePairKind::Reliable,
+            Service::Unreliable => QueuePairKind::Unreliable,
+        };
+        let pair = self.end.queue_pair_of(kind, UNITS);
         let offer = Offer {
             number: pair.number(),
             psn: FIRST_PSN,
@@ -85,12 +110,12 @@ impl Party for CardEnd {
         Ok(offer)
     }
 
-    fn connect(&mut self, far: &Offer, mtu: usize) -> Result<()> {
-        let guest = self.guest()?;
+    fn connect(&mut self, far: &Offer, link: &Link) -> Result<()> {
+        let guest = self.guest(link.family)?;
         let (pair, known) = self.connection.as_mut().context("the card has no queue pair")?;
         let mut connection =
             Connection::new(guest, Qpn::new(far.number), Psn::new(FIRST_PSN), Psn::new(far.psn));
-        connection.path_mtu = u8::try_from(mtu.ilog2() - 7).context("a path MTU")?;
+        connection.path_mtu = u8::try_from(link.mtu.ilog2() - 7).context("a path MTU")?;
         connection.timeout = TIMEOUT;
         pair.connect(&connection)?;
         *known = Some(*far);
@@ -127,6 +152,7 @@ impl Party for CardEnd {
         let batch = pair.start().signaled();
         let batch = match request.operation {
             Operation::Write => batch.write(piece.as_slice(), remote, key),
+            Operation::WriteImmediate => batch.write_imm(piece.as_slice(), remote, key, immediate(one)?),
             Operation::Read => batch.read(piece.as_slice(), remote, key),
             Operation::Send => batch.send(piece.as_slice()),
             Operation::SendImmediate => batch.send_imm(piece.as_slice(), immediate(one)?),

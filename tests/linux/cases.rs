@@ -1,4 +1,4 @@
-//! What is tried: operations, sizes, path MTUs, and who asks whom.
+//! What is tried: connections of each service, operations, sizes, and who asks whom.
 
 use std::fmt::{self, Display};
 
@@ -6,6 +6,7 @@ use std::fmt::{self, Display};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Write,
+    WriteImmediate,
     Read,
     Send,
     SendImmediate,
@@ -13,43 +14,106 @@ pub(crate) enum Operation {
     CompareSwap,
 }
 
-/// One row an operation: its name here, its order to the guest, and the sizes it is tried with.
+/// One row an operation: its name here, its order to the guest, and whether it works on a word.
 struct Row {
     operation: Operation,
     name: &'static str,
     order: &'static str,
-    sizes: &'static [usize],
+    is_atomic: bool,
 }
 
-/// Nothing, less than the four bytes that packets are padded to, one that needs padding, and for both path MTUs: packets just
-/// full, many packets and a few bytes.
-const SIZES: &[usize] = &[0, 1, 13, 1024, 4096, 65_539];
-/// Atomics are of eight bytes.
-const WORD: &[usize] = &[8];
-
-const TABLE: [Row; 6] = [
-    //   operation                 name         order        sizes
-    row(Operation::Write, "WRITE", "write", SIZES),
-    row(Operation::Read, "READ", "read", SIZES),
-    row(Operation::Send, "SEND", "send", SIZES),
-    row(Operation::SendImmediate, "SEND_IMM", "send_imm", SIZES),
-    row(Operation::FetchAdd, "FETCH_ADD", "fetch_add", WORD),
-    row(Operation::CompareSwap, "CMP_SWAP", "cmp_swap", WORD),
+const TABLE: [Row; 7] = [
+    //   operation                 name         order        is atomic
+    row(Operation::Write, "WRITE", "write", false),
+    row(Operation::WriteImmediate, "WRITE_IMM", "write_imm", false),
+    row(Operation::Read, "READ", "read", false),
+    row(Operation::Send, "SEND", "send", false),
+    row(Operation::SendImmediate, "SEND_IMM", "send_imm", false),
+    row(Operation::FetchAdd, "FETCH_ADD", "fetch_add", true),
+    row(Operation::CompareSwap, "CMP_SWAP", "cmp_swap", true),
 ];
 
-const fn row(operation: Operation, name: &'static str, order: &'static str, sizes: &'static [usize]) -> Row {
-    Row { operation, name, order, sizes }
+const fn row(operation: Operation, name: &'static str, order: &'static str, is_atomic: bool) -> Row {
+    Row { operation, name, order, is_atomic }
 }
 
-/// What the card and its driver carry out; the others join when they do.
-pub(crate) const ENABLED: &[Operation] = &[
-    Operation::Write,
-    Operation::Read,
-    Operation::Send,
-    Operation::SendImmediate,
-    Operation::FetchAdd,
-    Operation::CompareSwap,
+/// What a queue pair promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    Reliable,
+    Unreliable,
+}
+
+impl Service {
+    /// As the specification abbreviates it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Reliable => "RC",
+            Self::Unreliable => "UC",
+        }
+    }
+
+    /// What the guest calls it.
+    pub(crate) fn order(self) -> &'static str {
+        match self {
+            Self::Reliable => "rc",
+            Self::Unreliable => "uc",
+        }
+    }
+
+    /// What it carries out.
+    pub(crate) fn operations(self) -> &'static [Operation] {
+        use Operation::{CompareSwap, FetchAdd, Read, Send, SendImmediate, Write, WriteImmediate};
+        match self {
+            Self::Reliable => &[Write, WriteImmediate, Read, Send, SendImmediate, FetchAdd, CompareSwap],
+            Self::Unreliable => &[Write, WriteImmediate, Send, SendImmediate],
+        }
+    }
+}
+
+/// Addresses of both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    pub(crate) const BOTH: [Self; 2] = [Self::V4, Self::V6];
+}
+
+impl Display for Family {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+        })
+    }
+}
+
+/// A connection to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) service: Service,
+    pub(crate) family: Family,
+    /// Path MTU in bytes: the one of ordinary Ethernet frames, or the largest.
+    pub(crate) mtu: usize,
+}
+
+/// Each service over both families, and with both path MTUs.
+pub(crate) const LINKS: [Link; 4] = [
+    Link { service: Service::Reliable, family: Family::V4, mtu: 1024 },
+    Link { service: Service::Reliable, family: Family::V6, mtu: 4096 },
+    Link { service: Service::Unreliable, family: Family::V4, mtu: 4096 },
+    Link { service: Service::Unreliable, family: Family::V6, mtu: 1024 },
 ];
+
+impl Display for Link {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { service, family, mtu } = self;
+        write!(formatter, "{} {family}, path MTU {mtu}", service.name())
+    }
+}
 
 impl Operation {
     fn row(self) -> &'static Row {
@@ -61,9 +125,10 @@ impl Operation {
         self.row().order
     }
 
-    /// Payloads in bytes.
-    pub(crate) fn sizes(self) -> &'static [usize] {
-        self.row().sizes
+    /// Payloads in bytes: nothing; less than the four bytes that packets are padded to; a packet just full, one byte more; a few packets;
+    /// many, and a few bytes. Atomics are of eight bytes.
+    pub(crate) fn sizes(self, mtu: usize) -> Vec<usize> {
+        if self.row().is_atomic { vec![8] } else { vec![0, 1, 3, mtu, mtu + 1, 3 * mtu + 2, 100_003] }
     }
 }
 
@@ -96,6 +161,7 @@ impl Display for Client {
 /// One operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
+    pub(crate) service: Service,
     pub(crate) operation: Operation,
     pub(crate) bytes: usize,
     /// Of its payload; guards around it have the next ones.
@@ -109,13 +175,22 @@ mod tests {
     #[test]
     fn every_operation_has_a_row_of_its_own() {
         for (index, row) in TABLE.iter().enumerate() {
-            assert!(!row.sizes.is_empty());
             for other in &TABLE[index + 1..] {
                 assert!(
                     row.operation != other.operation && row.name != other.name && row.order != other.order
                 );
             }
         }
-        assert!(ENABLED.iter().all(|operation| TABLE.iter().any(|row| row.operation == *operation)));
+    }
+
+    #[test]
+    fn every_service_meets_both_families_and_carries_out_something() {
+        for service in [Service::Reliable, Service::Unreliable] {
+            let families = Family::BOTH.map(|family| {
+                LINKS.iter().filter(|link| link.service == service && link.family == family).count()
+            });
+            assert!(families.iter().all(|count| *count > 0), "{service:?}");
+            assert!(!service.operations().is_empty(), "{service:?}");
+        }
     }
 }

@@ -7,7 +7,8 @@ use stroma_tests::emulator::{BOOT, Emulator, Machine};
 use stroma_tests::pair::address;
 use tempfile::TempDir;
 
-use crate::card::GUEST;
+use crate::card::{GUEST, ip};
+use crate::cases::Family;
 
 /// Its memory.
 const MEBIBYTES: usize = 256;
@@ -33,7 +34,9 @@ impl Guest {
             path("guest"),
             path("card")
         );
-        let mut command = machine.command(MEBIBYTES, &format!("guest_address={}", guest.ip), console);
+        let [v4, v6] = Family::BOTH.map(|family| ip(GUEST, family));
+        let words = format!("guest_address={v4} guest_address6={v6}");
+        let mut command = machine.command(MEBIBYTES, &words, console);
         command.args(["-netdev", &network]);
         command.args(["-device", &format!("virtio-net-pci,netdev=wire,mac={mac},romfile=")]);
         let mut emulator = Emulator::start(command, sockets.path())?;

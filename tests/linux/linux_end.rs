@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use stroma_sim::Shared;
-use stroma_tests::pair::address;
 use stroma_verbs::Neighbours;
 
-use crate::card::CARD;
+use crate::card::{CARD, GUEST, ip};
+use crate::cases::{Link, Service};
 use crate::guest::Guest;
 use crate::party::{Completed, Offer, Party, Request};
 
@@ -64,15 +64,15 @@ impl<'a> LinuxEnd<'a> {
 }
 
 impl Party for LinuxEnd<'_> {
-    fn offer(&mut self) -> Result<Offer> {
-        let [number, base, key] = self.numbers("create", "created")?;
+    fn offer(&mut self, service: Service) -> Result<Offer> {
+        let [number, base, key] = self.numbers(&format!("create {}", service.order()), "created")?;
         let small = |value: u64| u32::try_from(value).with_context(|| format!("{value} in 32 bits"));
         Ok(Offer { number: small(number)?, psn: FIRST_PSN, base, key: small(key)? })
     }
 
-    fn connect(&mut self, far: &Offer, mtu: usize) -> Result<()> {
-        let ip = address(CARD).ip;
-        let order = format!("connect {} {FIRST_PSN} {} {mtu} {TIMEOUT} {ip}", far.number, far.psn);
+    fn connect(&mut self, far: &Offer, &Link { family, mtu, .. }: &Link) -> Result<()> {
+        let [near, there] = [GUEST, CARD].map(|index| ip(index, family));
+        let order = format!("connect {} {FIRST_PSN} {} {mtu} {TIMEOUT} {near} {there}", far.number, far.psn);
         self.far = Some(*far);
         self.obey(&order, "connected")
     }
@@ -90,7 +90,9 @@ impl Party for LinuxEnd<'_> {
     }
 
     fn post(&mut self, request: &Request) -> Result<()> {
-        use crate::cases::Operation::{CompareSwap, FetchAdd, Read, Send, SendImmediate, Write};
+        use crate::cases::Operation::{
+            CompareSwap, FetchAdd, Read, Send, SendImmediate, Write, WriteImmediate,
+        };
         let Some(far) = self.far else { bail!("the guest's queue pair is not connected") };
         let Request { operation, local, bytes, remote, operands: [one, other] } = *request;
         let remote = format!("{} {}", far.base + remote as u64, far.key);
@@ -98,7 +100,7 @@ impl Party for LinuxEnd<'_> {
             Write | Read => remote,
             Send => String::new(),
             SendImmediate => one.to_string(),
-            FetchAdd => format!("{remote} {one}"),
+            WriteImmediate | FetchAdd => format!("{remote} {one}"),
             CompareSwap => format!("{remote} {one} {other}"),
         };
         self.obey(&format!("{} {local} {bytes} {rest}", operation.order()), "posted")

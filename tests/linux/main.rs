@@ -1,6 +1,6 @@
 //! `cargo xtask linux --rung 4`: a simulated card on one end of a wire, Linux and its `rdma_rxe` on the other.
 //!
-//! The guest boots once. Each path MTU is a connection, on which both ends ask in turn; every byte that moves, and those beside
+//! The guest boots once. There are connections of each service, on which both ends ask in turn; every byte that moves, and those beside
 //! it, are checked by the end that has them.
 
 mod card;
@@ -26,13 +26,10 @@ use stroma_top::Profile;
 use stroma_verilate::Options;
 
 use card::{CARD, CardEnd};
-use cases::{Case, Client, ENABLED};
+use cases::{Case, Client, LINKS, Link};
 use guest::Guest;
 use linux_end::LinuxEnd;
 use party::Party;
-
-/// Path MTUs in bytes: the one of ordinary Ethernet frames, and the largest.
-const MTUS: [usize; 2] = [1024, 4096];
 
 /// Seeds of two cases are this far apart: a case uses a few.
 const SEED_STEP: u64 = 10;
@@ -84,7 +81,7 @@ fn meet(profile: Profile, guest: &mut Guest, capture: &Path) -> Result<()> {
     world.start_capture(CARD, pcap::Writer::create(capture)?);
     let shared = Shared::new(world);
     let mut card = CardEnd::open(&shared)?;
-    let result = MTUS.iter().try_for_each(|mtu| connection(profile, *mtu, guest, &mut card, &shared));
+    let result = LINKS.iter().try_for_each(|link| connection(profile, link, guest, &mut card, &shared));
     // What was recorded matters most when something went wrong.
     shared.world().finish_capture(CARD)?;
     result?;
@@ -93,42 +90,45 @@ fn meet(profile: Profile, guest: &mut Guest, capture: &Path) -> Result<()> {
     let [again, late] =
         [&counters::RETRANSMITTED, &counters::TIMEOUTS].map(|counter| card.end.count(counter));
     println!("  {}: the card sent {again} packets again; {late} answers were late", profile.name());
+    let dropped = card.end.count(&counters::UC_DROPPED);
+    ensure!(dropped == 0, "the card threw {dropped} packets of unreliable connections away");
     Ok(())
 }
 
 /// All operations, both ways, on one connection.
 fn connection(
     profile: Profile,
-    mtu: usize,
+    link: &Link,
     guest: &mut Guest,
     card: &mut CardEnd,
     shared: &Arc<Shared>,
 ) -> Result<()> {
     let neighbours = Arc::clone(&card.neighbours);
     let mut linux = LinuxEnd::new(guest, shared, &neighbours);
-    let offers = (linux.offer()?, card.offer()?);
-    linux.connect(&offers.1, mtu)?;
-    card.connect(&offers.0, mtu)?;
+    let service = link.service;
+    let offers = (linux.offer(service)?, card.offer(service)?);
+    linux.connect(&offers.1, link)?;
+    card.connect(&offers.0, link)?;
     let mut seed = 1;
-    for operation in ENABLED {
+    for operation in service.operations() {
         for client in Client::BOTH {
             let started = Instant::now();
-            for bytes in operation.sizes() {
-                let case = Case { operation: *operation, bytes: *bytes, seed };
+            let sizes = operation.sizes(link.mtu);
+            for bytes in &sizes {
+                let case = Case { service, operation: *operation, bytes: *bytes, seed };
                 let done = match client {
                     Client::Linux => transfer::run(&case, &mut linux, card),
                     Client::Card => transfer::run(&case, card, &mut linux),
                 };
                 done.with_context(|| {
-                    format!("{} card, path MTU {mtu}, {operation} {client}, {bytes} bytes", profile.name())
+                    format!("{} card, {link}, {operation} {client}, {bytes} bytes", profile.name())
                 })?;
                 seed += SEED_STEP;
             }
             let seconds = started.elapsed().as_secs_f64();
             println!(
-                "  {:<4} path MTU {mtu}  {operation:<9} {client}  {:?} bytes ({seconds:.1} s)",
-                profile.name(),
-                operation.sizes()
+                "  {:<4} {link}  {operation:<9} {client}  {sizes:?} bytes ({seconds:.1} s)",
+                profile.name()
             );
         }
     }

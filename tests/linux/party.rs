@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::cases::Operation;
+use crate::cases::{Link, Operation, Service};
 
 /// Bytes of memory that each end offers.
 pub(crate) const AREA: usize = 1 << 20;
@@ -40,10 +40,10 @@ pub(crate) struct Completed {
 /// An end.
 pub(crate) trait Party {
     /// A new queue pair, in place of the one before.
-    fn offer(&mut self) -> Result<Offer>;
+    fn offer(&mut self, service: Service) -> Result<Offer>;
 
-    /// Connects it, with this path MTU in bytes.
-    fn connect(&mut self, far: &Offer, mtu: usize) -> Result<()>;
+    /// Connects it.
+    fn connect(&mut self, far: &Offer, link: &Link) -> Result<()>;
 
     /// Fills memory with bytes that the seed says.
     fn fill(&mut self, offset: usize, bytes: usize, seed: u64) -> Result<()>;

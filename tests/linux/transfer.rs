@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use stroma_tests::pair::pattern;
 
-use crate::cases::{Case, Operation};
+use crate::cases::{Case, Operation, Service};
 use crate::party::{Party, Request};
 
 /// Where payloads come from and go to. Neither begins at the start of a page, so that pages are crossed early.
@@ -24,7 +24,9 @@ pub(crate) fn run(case: &Case, client: &mut dyn Party, server: &mut dyn Party) -
     match case.operation {
         Operation::Write => write(case, client, server),
         Operation::Read => read(case, client, server),
-        Operation::Send | Operation::SendImmediate => send(case, client, server),
+        Operation::Send | Operation::SendImmediate | Operation::WriteImmediate => {
+            message(case, client, server)
+        }
         Operation::FetchAdd => fetch_add(case, client, server),
         Operation::CompareSwap => compare_swap(case, client, server),
     }
@@ -33,8 +35,17 @@ pub(crate) fn run(case: &Case, client: &mut dyn Party, server: &mut dyn Party) -
 fn write(case: &Case, client: &mut dyn Party, server: &mut dyn Party) -> Result<()> {
     client.fill(SOURCE, case.bytes, case.seed)?;
     prepare(case, server)?;
+    if case.service == Service::Unreliable {
+        server.receive(0, 0)?;
+    }
     client.post(&request(case, SOURCE, TARGET))?;
     client.take().context("the client's completion")?;
+    if case.service == Service::Unreliable {
+        // That it has left is all that a completion says; an empty message behind it says that it has come.
+        client.post(&Request { operation: Operation::Send, bytes: 0, ..request(case, SOURCE, 0) })?;
+        client.take().context("the client's completion of the message behind")?;
+        server.take().context("the server's receive of the message behind")?;
+    }
     judge(case, server).context("the server's memory")?;
     client.check(SOURCE, case.bytes, case.seed).context("the client's original")
 }
@@ -48,15 +59,18 @@ fn read(case: &Case, client: &mut dyn Party, server: &mut dyn Party) -> Result<(
     server.check(SOURCE, case.bytes, case.seed).context("the server's original")
 }
 
-fn send(case: &Case, client: &mut dyn Party, server: &mut dyn Party) -> Result<()> {
-    let has_immediate = case.operation == Operation::SendImmediate;
-    let immediate = if has_immediate { IMMEDIATE } else { 0 };
+/// What completes a receive; that of a WRITE has no bytes.
+fn message(case: &Case, client: &mut dyn Party, server: &mut dyn Party) -> Result<()> {
+    let immediate = if case.operation == Operation::Send { 0 } else { IMMEDIATE };
+    let is_write = case.operation == Operation::WriteImmediate;
     client.fill(SOURCE, case.bytes, case.seed)?;
     prepare(case, server)?;
     // More room than the message needs: its length must be told.
-    server.receive(TARGET, case.bytes + GUARD)?;
+    let room = if is_write { 0 } else { case.bytes + GUARD };
+    server.receive(TARGET, room)?;
     let operands = [immediate.into(), 0];
-    client.post(&Request { operands, ..request(case, SOURCE, 0) })?;
+    let remote = if is_write { TARGET } else { 0 };
+    client.post(&Request { operands, ..request(case, SOURCE, remote) })?;
     client.take().context("the client's completion")?;
     let found = server.take().context("the server's receive")?;
     ensure!(

@@ -20,7 +20,6 @@ struct end {
     struct ibv_mr *region;
     struct ibv_qp *queue_pair;
     uint8_t *memory;
-    uint8_t gid_index;
 };
 
 /* What went wrong, with errno's reason; as an answer of the line protocol. */
@@ -29,11 +28,11 @@ int failed(char *answer, const char *operation, int reason);
 /* Makes an rxe device on a network interface. Zero, or an errno. */
 int link_add(const char *device, const char *interface);
 
-/* Opens the device whose GID table has this IPv4 address, and registers memory. Zero, or a failure. */
-int end_open(struct end *end, const char *address, char *answer);
+/* Opens the device, and registers memory. Zero, or a failure. */
+int end_open(struct end *end, char *answer);
 
-/* A new queue pair in place of the one before: "created QPN BASE RKEY". */
-int end_create(struct end *end, char *answer);
+/* A new queue pair in place of the one before, of the service that is named: "created QPN BASE RKEY". */
+int end_create(struct end *end, const char *service, char *answer);
 
 /* Takes the queue pair to ready-to-send: "connected". */
 int end_connect(struct end *end, const char *arguments, char *answer);

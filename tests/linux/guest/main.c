@@ -73,7 +73,7 @@ static void obey(struct end *end, char *line, char *answer)
         arguments = space + 1;
     }
     if (strcmp(line, "create") == 0)
-        end_create(end, answer);
+        end_create(end, arguments, answer);
     else if (strcmp(line, "connect") == 0)
         end_connect(end, arguments, answer);
     else if (strcmp(line, "fill") == 0)
@@ -92,15 +92,15 @@ int main(int count, char **words)
 {
     static char line[ANSWER], answer[ANSWER + 1];
     static struct end end;
-    int port = count == 3 ? open_raw(words[2]) : -1;
+    int port = count == 2 ? open_raw(words[1]) : -1;
     if (port < 0) {
-        fprintf(stderr, "guest ADDRESS PORT: %s\n", strerror(errno));
+        fprintf(stderr, "guest PORT: %s\n", strerror(errno));
         return 1;
     }
     int reason = link_add("rxe0", "eth0");
     if (reason != 0)
         failed(answer, "rdma link add", reason);
-    else if (end_open(&end, words[1], answer) == 0)
+    else if (end_open(&end, answer) == 0)
         snprintf(answer, ANSWER, "ready");
     write_line(port, answer);
     while (read_line(port, line, sizeof line)) {

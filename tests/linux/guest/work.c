@@ -19,6 +19,7 @@ static const struct order {
 } orders[] = {
     /* name       opcode                        LOCAL LENGTH and */
     { "write",     IBV_WR_RDMA_WRITE,          4 }, /* REMOTE RKEY */
+    { "write_imm", IBV_WR_RDMA_WRITE_WITH_IMM, 5 }, /* REMOTE RKEY IMMEDIATE */
     { "read",      IBV_WR_RDMA_READ,           4 }, /* REMOTE RKEY */
     { "send",      IBV_WR_SEND,                2 },
     { "send_imm",  IBV_WR_SEND_WITH_IMM,       3 }, /* IMMEDIATE */
@@ -51,6 +52,9 @@ static int post_send(struct end *end, const struct order *order, struct ibv_sge 
         request.wr.atomic.compare_add = rest[2];
         request.wr.atomic.swap = rest[3];
         break;
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        request.imm_data = htonl((uint32_t)rest[2]);
+        /* fall through */
     default:
         request.wr.rdma.remote_addr = rest[0];
         request.wr.rdma.rkey = (uint32_t)rest[1];
