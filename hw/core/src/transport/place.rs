@@ -93,7 +93,7 @@ block! {
     /// - **Reset** forgets all errands, and clears the failures, which takes `2^QPS` cycles; errands wait meanwhile. The MMU
     ///   and the writer have to be reset with it.
     /// - **Limits** `D` is 64 or 512. Payload has the length its errand says, and is no longer than the span of one that
-    ///   places. An atomic's word lies at a multiple of eight. An RPC has no range, no
+    ///   places, nor than 4096 bytes if it does. An atomic's word lies at a multiple of eight. An RPC has no range, no
     ///   status, and one errand for each arrival. A queue pair resets when nothing of it is inside.
     pub struct Place<const D: usize, const QPS: usize> {
         pub clock: Signal<In, Clock>,

@@ -46,7 +46,7 @@ block! {
     ///   the next `ring_enable`; `shared_*` the same of an SRQ. `read`, `units`: host memory, as
     ///   [`HostReader`](crate::host::reader::HostReader) has it. `piece`, `piece_is_request`: out. `busy`: something is inside.
     /// - **Passes** what has no list, no bytes, places nothing, or has a value: unchanged.
-    /// - **Pieces** have their bytes as `payload_len` and `span`, address and key of the entry, the right to be written to, and
+    /// - **Pieces** have their bytes, 4096 at most, as `payload_len` and `span`, address and key of the entry, the right to be written to, and
     ///   for an SRQ its protection domain. The last carries all else; those before it neither answer, complete, fail,
     ///   retire nor end. PSN, MSN and `counts` are on all of them, for a refusal.
     /// - **Fails** a list that is too short, `LocalLength`; one that could not be read, `General`; a ring that is missing, a count
