@@ -20,6 +20,23 @@ pub enum Dropped {
     /// It came from or went to an address that is not the connection's.
     #[error("the frame is not from the peer")]
     Peer,
+    /// It is for another station, address or group.
+    #[error("the datagram is for another station or group")]
+    Elsewhere,
+    /// Its `Q_Key` is not the queue pair's.
+    #[error("the key is {found:#x}, not {wanted:#x}")]
+    Key {
+        /// In the datagram.
+        found: u32,
+        /// Of the queue pair.
+        wanted: u32,
+    },
+    /// A datagram for which there is no receive, or none that is long enough.
+    #[error("a datagram of {bytes} bytes, and no receive for it")]
+    NoReceive {
+        /// Its bytes, with those in front of the payload.
+        bytes: u64,
+    },
     /// Its `P_Key` is not the connection's.
     #[error("the partition is {found:#x}, not {wanted:#x}")]
     Partition {

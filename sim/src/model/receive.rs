@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use stroma_abi::Qpn;
 use stroma_abi::desc::{SgeList, Status, WorkOp};
 
 /// A buffer for one message. A message fills its pieces one behind the other; one with immediate data alone takes it and
@@ -24,7 +25,7 @@ pub struct Received {
     pub status: Status,
     /// What the peer posted: `Send`, `SendImm`, `SendInv` or `WriteImm`.
     pub operation: WorkOp,
-    /// Bytes of the message: of a WRITE, those that went where the peer said.
+    /// Bytes of the message: of a WRITE, those that went where the peer said; of a datagram, those in front of it too.
     pub bytes: u32,
     /// Immediate data.
     pub immediate: Option<u32>,
@@ -32,6 +33,8 @@ pub struct Received {
     pub invalidated: Option<u32>,
     /// Does the peer want the receiver to be woken?
     pub solicited: bool,
+    /// The queue pair that has sent it, of a datagram.
+    pub source: Option<Qpn>,
 }
 
 impl Received {
@@ -39,7 +42,7 @@ impl Received {
     #[must_use]
     pub const fn failed(id: u64, status: Status) -> Self {
         let (operation, bytes, immediate, invalidated) = (WorkOp::Send, 0, None, None);
-        Self { id, status, operation, bytes, immediate, invalidated, solicited: false }
+        Self { id, status, operation, bytes, immediate, invalidated, solicited: false, source: None }
     }
 }
 
@@ -77,6 +80,11 @@ impl ReceiveQueue {
 
     pub(super) fn take(&self) -> Option<Receive> {
         self.posted().pop_front()
+    }
+
+    /// The next one, if it will do; otherwise it stays.
+    pub(super) fn take_if(&self, will_do: impl Fn(&Receive) -> bool) -> Option<Receive> {
+        self.posted().pop_front_if(|receive| will_do(receive))
     }
 
     /// No change is made in two steps, so a panic elsewhere leaves nothing half done.

@@ -3,7 +3,10 @@
 use stroma_abi::Qpn;
 
 use super::Peer;
-use crate::model::{Completion, Dropped, Endpoint, Memory, Receive, ReceiveQueue, Received, Settings, Work};
+use crate::model::{
+    Completion, Datagram, DatagramSettings, Dropped, Endpoint, Memory, Receive, ReceiveQueue, Received,
+    Settings, Work,
+};
 
 /// A golden [`Endpoint`] behind a MAC, which drops frames whose FCS is wrong. Timeouts are in cycles of the world.
 #[derive(Default)]
@@ -24,6 +27,20 @@ impl Golden {
     /// The same, for a queue pair that takes its receives from a queue of several.
     pub fn connect_sharing(&mut self, settings: Settings, receives: &ReceiveQueue) {
         self.endpoint.connect_sharing(settings, receives);
+    }
+
+    /// Adds a queue pair for datagrams, in place of the one that had its number.
+    pub fn open(&mut self, settings: DatagramSettings) {
+        self.endpoint.open(settings);
+    }
+
+    /// Posts a datagram.
+    ///
+    /// # Panics
+    /// As [`Endpoint::post_datagram`].
+    pub fn post_datagram(&mut self, number: Qpn, datagram: Datagram) {
+        self.endpoint.post_datagram(number, datagram);
+        self.is_stirred = true;
     }
 
     /// Posts an operation.

@@ -119,6 +119,7 @@ impl Responder {
             immediate: last.extended.imm.map(|imm| imm.data),
             invalidated: last.extended.ieth.map(|ieth| ieth.remote_key),
             solicited: last.solicited,
+            source: None,
         });
     }
 

@@ -4,6 +4,7 @@ mod again;
 mod atomics;
 mod calls;
 mod channel;
+mod datagrams;
 mod lists;
 mod malformed;
 mod not_ready;

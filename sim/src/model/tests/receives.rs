@@ -9,7 +9,7 @@ use crate::model::{Operation, Packet, Receive, ReceiveQueue, Received, Responder
 
 fn done(id: u64, operation: WorkOp, bytes: u32, immediate: Option<u32>) -> Received {
     let (status, invalidated) = (Status::Success, None);
-    Received { id, status, operation, bytes, immediate, invalidated, solicited: false }
+    Received { id, status, operation, bytes, immediate, invalidated, solicited: false, source: None }
 }
 
 /// A packet of a SEND whose bytes count up from `from`.

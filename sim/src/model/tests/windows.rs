@@ -49,8 +49,16 @@ fn a_window_opens_its_part_of_the_region_until_its_peer_ends_it() {
     assert!(pair.ends[1].memory.region(2).unwrap().bytes[0x100..0x200] == sent);
     let received = pair.ends[1].poll_receive(number(1, 0)).unwrap();
     let (status, operation, invalidated) = (Status::Success, WorkOp::SendInv, Some(KEY));
-    let expected =
-        Received { id: 0, status, operation, bytes: 600, immediate: None, invalidated, solicited: false };
+    let expected = Received {
+        id: 0,
+        status,
+        operation,
+        bytes: 600,
+        immediate: None,
+        invalidated,
+        solicited: false,
+        source: None,
+    };
     assert_eq!(received, expected);
     pair.ends[0].post(number(0, 0), write(3, 0x2100, 1));
     assert_eq!(statuses(&mut pair), [Status::RemoteAccess]);
