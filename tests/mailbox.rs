@@ -34,7 +34,7 @@ fn bad(field: Field) -> (CommandStatus, usize) {
 
 fn unknown_kinds_and_verbs(profile: Profile) {
     let rig = Rig::new(profile);
-    for kind in [0, 6, 0xff] {
+    for kind in [0, 7, 0xff] {
         let (reply, _) = rig.command(Verb::Create as u8, kind, 0, 0, &[]);
         assert_eq!(reply.status, UnknownKind as u16, "kind {kind}");
     }
@@ -47,10 +47,10 @@ fn unknown_kinds_and_verbs(profile: Profile) {
     // One rule for all that can be made: beyond the table there is nothing to be found, and the mask is looked at before the
     // body.
     for (kind, _) in ObjectKind::ALL.iter().filter(|(kind, _)| *kind != ObjectKind::Statistics) {
-        for verb in [Verb::Query, Verb::Destroy] {
-            for number in [3, 1 << 20] {
-                assert_eq!(says(&rig, verb, *kind, number, 0, &[]), (NoObject, 0), "{verb:?} {kind:?}");
-            }
+        for number in [3, 1 << 20] {
+            assert_eq!(says(&rig, Verb::Destroy, *kind, number, 0, &[]), (NoObject, 0), "{kind:?}");
+            let query = if *kind == ObjectKind::AddressHandle { UnknownVerb } else { NoObject };
+            assert_eq!(says(&rig, Verb::Query, *kind, number, 0, &[]), (query, 0), "{kind:?}");
         }
         assert_eq!(says(&rig, Verb::Create, *kind, 3, 1, &[0xff; BODY_LEN]), (BadAttribute, 0), "{kind:?}");
     }
@@ -76,6 +76,26 @@ fn unknown_kinds_and_verbs(profile: Profile) {
 #[test]
 fn a_command_for_nothing_known_is_refused() {
     widths!().into_iter().for_each(unknown_kinds_and_verbs);
+}
+
+fn address_handles(profile: Profile) {
+    let rig = Rig::new(profile);
+    let kind = ObjectKind::AddressHandle;
+    let create = |number| says(&rig, Verb::Create, kind, number, 0, &[0xff; BODY_LEN]);
+    let beyond = 1 << profile.capacity().queue_pairs_log;
+    assert_eq!([beyond, 1 << 20, 1 << 31].map(create), [(OutOfRange, 0); 3]);
+    for number in [0, 5, beyond - 1] {
+        assert_eq!(create(number), (Done, 0), "no body is wrong");
+        assert_eq!(create(number), (Exists, 0));
+        assert_eq!(says(&rig, Verb::Modify, kind, number, 0, &[]), (UnknownVerb, 0));
+        assert_eq!(says(&rig, Verb::Destroy, kind, number, 0, &[]), (Done, 0));
+        assert_eq!(says(&rig, Verb::Destroy, kind, number, 0, &[]), (NoObject, 0));
+    }
+}
+
+#[test]
+fn an_address_handle_is_made_and_ended() {
+    widths!().into_iter().for_each(address_handles);
 }
 
 fn shared_queues(profile: Profile) {

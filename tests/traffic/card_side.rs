@@ -74,6 +74,7 @@ impl CardSide {
                         immediate,
                         invalidated,
                         is_solicited: solicited,
+                        source_qp: source,
                         ..
                     } = found;
                     pair.received.push_back(Received {
@@ -84,6 +85,7 @@ impl CardSide {
                         immediate,
                         invalidated,
                         solicited,
+                        source,
                     });
                 } else {
                     pair.found.push_back(Completion { id, status, bytes, rpc: None });

@@ -46,6 +46,7 @@ impl Message {
             immediate: self.kind.immediate(),
             invalidated: self.kind.ended(),
             solicited: self.solicited,
+            source: None,
         }
     }
 }
