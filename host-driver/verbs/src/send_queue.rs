@@ -62,13 +62,7 @@ impl SendQueue {
         let is_posted = posted.units > 0;
         (is_posted && state.ring.release(index, posted.units).is_ok()).then(|| {
             if status != Status::Success {
-                let is_datagram = self.kind == QueuePairKind::Datagram;
-                let is_flushed = status == Status::Flushed;
-                state.state = match state.state {
-                    QueuePairState::ReadyToSend if is_datagram && !is_flushed => QueuePairState::SendError,
-                    QueuePairState::SendError => QueuePairState::SendError,
-                    _ => QueuePairState::Error,
-                };
+                state.state = QueuePairState::Error;
             }
             posted.wr_id
         })
