@@ -134,6 +134,10 @@ block! {
 
 impl Logic for Lookup {
     #[hdl_gen]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the three cycles of a packet or a nudge, and a line a wire of two blocks"
+    )]
     fn update(&mut self) {
         clock!(self, clock, requests, responses, orders, notices);
         dff_setup!(self, clock, is_looking, is_acting, is_nudge, is_nudge_due, qpn, work_colour, is_paused);

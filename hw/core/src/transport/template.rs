@@ -1,5 +1,6 @@
 //! Template: a packet gets the fields that all packets of its queue pair share.
 
+pub mod heading;
 pub mod route;
 #[cfg(test)]
 mod tests;
@@ -7,9 +8,8 @@ mod tests;
 use rust_hdl::prelude::*;
 use stroma_abi::desc::statistics::SENDING_COUNTERS;
 use stroma_abi::desc::{Statistics, Status, UdTarget};
-use stroma_abi::wire::deth::OWN_KEY_BIT;
-use stroma_abi::wire::opcode::{CNP, DATAGRAM_BITS, SERVICE_AT, UNRELIABLE_BIT};
 
+use heading::Heading;
 use route::Route;
 
 use super::records::{HandleRow, Nudge, Occasion, PathRow, TxPacket};
@@ -19,12 +19,6 @@ use crate::head::Head;
 use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::stream::{Beat, StreamSink, StreamSource};
-
-/// Bits above an IPv4 address in its GID, and what stands there.
-const MAPPED_AT: usize = 32;
-const MAPPED: u64 = 0xffff;
-/// BTH byte 4 of a congestion notification: BECN.
-const BECN: u64 = 0x40;
 
 block! {
     /// Makes heads of packets, with the path of their queue pair, and lets their payload pass.
@@ -77,6 +71,7 @@ block! {
         counts: Signal<Local, Bits<SENDING_COUNTERS>>,
         has_departed: Reg<Bit>,
         has_sent: Reg<Bit>,
+        heading: Heading,
         route: Route<D>,
         departures: Fifo<Nudge, 3>,
         takes: Signal<Local, Bit>,
@@ -93,19 +88,7 @@ block! {
         is_astray: Signal<Local, Bit>,
         /// It has a path, and leaves.
         is_sent: Signal<Local, Bit>,
-        /// The way it takes: its queue pair's path, or a handle.
-        way: Signal<Local, HandleRow>,
-        mapped_at: Constant<Bits<8>> = number(MAPPED_AT),
-        mapped: Constant<Bits<128>> = number(MAPPED),
-        cnp: Constant<Bits<8>> = number(CNP.code),
-        becn: Constant<Bits<8>> = number(BECN),
-        /// What op-codes of unreliable connections have, and those of reliable ones have not.
-        unreliable_bit: Constant<Bits<8>> = number(UNRELIABLE_BIT),
-        datagram_bits: Constant<Bits<8>> = number(DATAGRAM_BITS),
-        service_at: Constant<Bits<3>> = number(SERVICE_AT),
         handle_at: Constant<Bits<6>> = number(UdTarget::ADDRESS_HANDLE.offset()),
-        peer_at: Constant<Bits<6>> = number(UdTarget::DESTINATION_QP.offset()),
-        own_key_at: Constant<Bits<5>> = number(OWN_KEY_BIT.ilog2()),
         sent_at: Constant<Bits<1>> = number(counter(Statistics::SENT_PKTS)),
         again_at: Constant<Bits<1>> = number(counter(Statistics::RETRANS_PKTS)),
         departure: Constant<Bits<3>> = number(Occasion::Departed as u64),
@@ -144,80 +127,15 @@ impl<const D: usize> Logic for Template<D> {
         self.path_index.next = self.packet.payload.val().qpn;
         self.handle_index.next = self.packet.payload.val().va.get_bits::<24>(self.handle_at.val().index());
 
-        self.way.next = self.handle.val();
-        if !self.path.val().datagram {
-            self.way.next.exists = self.path.val().exists;
-            self.way.next.pd = self.path.val().pd;
-            self.way.next.peer_mac = self.path.val().peer_mac;
-            self.way.next.peer_ip = self.path.val().peer_ip;
-            self.way.next.source_port = self.path.val().source_port;
-            self.way.next.hop_limit = self.path.val().hop_limit;
-            self.way.next.traffic_class = self.path.val().traffic_class;
-            self.way.next.has_vlan = self.path.val().has_vlan;
-            self.way.next.vlan = self.path.val().vlan;
-            self.way.next.flow_label = self.path.val().flow_label;
-            self.way.next.source_address = self.path.val().source_address;
-        }
-        self.address_index.next = self.way.val().source_address;
-
+        self.heading.packet.next = self.held.q.val();
+        self.heading.path.next = self.path.val();
+        self.heading.handle.next = self.handle.val();
+        self.heading.address.next = self.address.val();
+        self.heading.mac.next = self.mac.val();
+        self.address_index.next = self.heading.address_index.val();
+        self.is_unanswered.next = self.heading.is_unanswered.val();
         self.head.valid.next = self.has_head.val();
-        self.head.payload.next.raw = false;
-        self.head.payload.next.dmac = self.way.val().peer_mac;
-        self.head.payload.next.smac = self.mac.val();
-        self.head.payload.next.tagged = self.way.val().has_vlan;
-        self.head.payload.next.tci = self.way.val().vlan;
-        self.head.payload.next.v6 = (self.way.val().peer_ip >> self.mapped_at.val()) != self.mapped.val();
-        self.head.payload.next.tclass = self.way.val().traffic_class;
-        self.head.payload.next.flow = self.way.val().flow_label;
-        self.head.payload.next.ident = 0.into();
-        self.head.payload.next.dont_fragment = true;
-        self.head.payload.next.ip_reserved = false;
-        self.head.payload.next.ip_sum = 0.into();
-        self.head.payload.next.hops = self.way.val().hop_limit;
-        self.head.payload.next.src_ip = self.address.val();
-        self.head.payload.next.dst_ip = self.way.val().peer_ip;
-        self.head.payload.next.sport = self.way.val().source_port;
-        self.head.payload.next.udp_sum = 0.into();
-        // A notification of congestion belongs to no service, and is the same for all.
-        self.is_unanswered.next =
-            self.path.val().unreliable & !(self.held.q.val().op >> self.service_at.val()).any();
-        self.head.payload.next.op = self.held.q.val().op;
-        if self.is_unanswered.val() {
-            self.head.payload.next.op = self.held.q.val().op | self.unreliable_bit.val();
-        }
-        if self.path.val().datagram {
-            self.head.payload.next.op = self.held.q.val().op | self.datagram_bits.val();
-        }
-        self.head.payload.next.solicited = self.held.q.val().solicited;
-        // No other path is ever armed, and the specification calls that migrated.
-        self.head.payload.next.migrated = true;
-        self.head.payload.next.pad = 0.into();
-        self.head.payload.next.pkey = self.path.val().p_key;
-        self.head.payload.next.congestion = 0.into();
-        if self.held.q.val().op == self.cnp.val() {
-            self.head.payload.next.congestion = self.becn.val();
-        }
-        self.head.payload.next.dqpn = self.path.val().peer;
-        self.head.payload.next.ackreq = self.held.q.val().ackreq & !self.path.val().unreliable;
-        self.head.payload.next.psn = self.held.q.val().psn;
-        self.head.payload.next.va = self.held.q.val().va;
-        self.head.payload.next.rkey = self.held.q.val().rkey;
-        self.head.payload.next.len = self.held.q.val().len;
-        self.head.payload.next.aeth = self.held.q.val().aeth;
-        self.head.payload.next.imm = self.held.q.val().imm;
-        self.head.payload.next.a1 = self.held.q.val().a1;
-        self.head.payload.next.a2 = self.held.q.val().a2;
-        self.head.payload.next.qkey = 0.into();
-        self.head.payload.next.sqpn = 0.into();
-        if self.path.val().datagram {
-            self.head.payload.next.dqpn = self.held.q.val().va.get_bits::<24>(self.peer_at.val().index());
-            self.head.payload.next.sqpn = self.held.q.val().qpn;
-            self.head.payload.next.qkey = self.held.q.val().rkey;
-            if self.held.q.val().rkey.get_bit(self.own_key_at.val().index()) {
-                self.head.payload.next.qkey = self.path.val().q_key;
-            }
-        }
-        self.head.payload.next.payload_len = self.held.q.val().payload_len;
+        self.head.payload.next = self.heading.head.val();
 
         self.route.way.valid.next = self.goes.val() & self.held.q.val().payload_len.any();
         self.route.way.payload.next.passes = self.is_sent.val();

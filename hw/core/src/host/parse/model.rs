@@ -140,18 +140,18 @@ fn defect(head: &WqeHead, count: usize, kind: Option<QueuePairKind>) -> Option<D
         Some(RpcWrite) if is_reliable => (false, SECOND_AT + entries(head) * Sge::LEN <= count * UNIT),
         _ => return Some(Defect::OpCode),
     };
+    let sizes = match WorkOp::from_code(head.opcode) {
+        Some(Send) if is_raw => 14..=4096,
+        Some(Send | SendImm) if is_datagram => 0..=4096,
+        _ => 0..=u32::MAX,
+    };
     if head.local || head.tx_kernel || (head.inline && !inline_is_legal) {
         Some(Defect::Flags)
     } else if head.inline && head.length as usize > room {
         Some(Defect::InlineLength)
     } else if !is_list {
         Some(Defect::SgeCount)
-    } else if is_raw && head.opcode == Send as u8 && !(14..=4096).contains(&head.length) {
-        Some(Defect::FrameLength)
-    } else if is_datagram
-        && matches!(WorkOp::from_code(head.opcode), Some(Send | SendImm))
-        && head.length > 4096
-    {
+    } else if !sizes.contains(&head.length) {
         Some(Defect::FrameLength)
     } else {
         None

@@ -1,5 +1,7 @@
 //! The owner and its model agree, whatever is asked and however slowly answers are taken.
 
+use std::collections::BTreeMap;
+
 use stroma_abi::desc::{AddressHandle, CommandStatus, Verb};
 use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
 
@@ -27,7 +29,7 @@ impl Rig {
         let command = bench.source("command").expect("the stream exists");
         let reply = bench.sink("reply").expect("the stream exists");
         bench.reset(2);
-        Self { bench, command, reply, owner: Owner { capacity: 1 << LOG, handles: Default::default() } }
+        Self { bench, command, reply, owner: Owner { capacity: 1 << LOG, handles: BTreeMap::new() } }
     }
 
     /// Runs a command and holds its reply and the handle's row against the model; cycles that the reply took.
@@ -90,6 +92,7 @@ fn ask(rng: &mut SplitMix64) -> Ask {
 
 #[test]
 fn agrees_with_the_model_under_stalls() {
+    use CommandStatus::{BadAttribute, Done, Exists, NoObject, OutOfRange, UnknownVerb};
     let mut rig = Rig::new();
     let mut rng = SplitMix64::new(5);
     let mut met = Vec::new();
@@ -98,7 +101,6 @@ fn agrees_with_the_model_under_stalls() {
         rig.bench[rig.reply].pause(pressure);
         met.extend((0..100).map(|_| rig.ask(&ask(&mut rng)).0));
     }
-    use CommandStatus::{BadAttribute, Done, Exists, NoObject, OutOfRange, UnknownVerb};
     for status in [Done, UnknownVerb, OutOfRange, NoObject, Exists, BadAttribute] {
         let count = met.iter().filter(|other| **other == status).count();
         assert!(count > 5, "{status:?}: {count}");

@@ -78,6 +78,7 @@ block! {
 
 impl Logic for Cut {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "an errand, from its first entry to its last piece")]
     fn update(&mut self) {
         clock!(self, clock, pieces, requests);
         dff_setup!(self, clock, is_begun, ahead, left, end, is_spent);

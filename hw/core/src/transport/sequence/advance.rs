@@ -36,6 +36,7 @@ block! {
 
 impl Logic for Advance {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "every field of what is known of a queue pair")]
     fn update(&mut self) {
         self.goes_on.next = self.verdict.val().sends | self.verdict.val().writes | self.verdict.val().calls;
         self.begins_call.next = self.verdict.val().calls & self.kind.val().begins;

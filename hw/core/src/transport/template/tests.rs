@@ -92,7 +92,7 @@ impl<const D: usize> Rig<D> {
         let handles = (0..HANDLES)
             .map(|at| HandleRow {
                 exists: at != HANDLES - 1,
-                pd: paths[DATAGRAM + at as usize % 2].pd,
+                pd: paths[DATAGRAM + usize::from(at % 2 == 1)].pd,
                 ..noise(&mut rng)
             })
             .collect();

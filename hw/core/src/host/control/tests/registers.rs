@@ -184,7 +184,7 @@ fn a_restart_clears_what_the_host_has_set_and_leaves_the_bus_alone() {
     rig.put(&port::BLOCK, &port::ADDRESS_HIGH, 15, 0x100f_0e0d_0c0b_0a09);
     for group in [0, 3, 15] {
         rig.put(&groups::BLOCK, &groups::LOW, group, 0x0807_0605_0403_02ff);
-        rig.put(&groups::BLOCK, &groups::HIGH, group, 0x100f_0e0d_0c0b_0a00 | group as u64 / 15);
+        rig.put(&groups::BLOCK, &groups::HIGH, group, 0x100f_0e0d_0c0b_0a00 | (group as u64 / 15));
         rig.put(&groups::BLOCK, &groups::MEMBER, group, 1 << 31 | 0x12_3450 | group as u64);
     }
     (0..64).for_each(|_| rig.compare_ports());

@@ -61,7 +61,7 @@ fn the_completion_of_a_datagram_says_who_has_sent_it() {
     let (errand, bytes) = last(EVEN, 7);
     let cqe = Cqe { receive: true, has_grh: true, ..Cqe::default() };
     let flags = u64::from(cqe.to_bytes()[Cqe::RECEIVE.byte]);
-    let errand = Errand { flags: flags.into(), value: 0x99_ab_cdef_u64.into(), ..errand };
+    let errand = Errand { flags: flags.into(), value: 0x99ab_cdef_u64.into(), ..errand };
     rig.send(&[request((errand, bytes))]);
     let done = rig.expected.dones[0].0;
     assert_eq!((u64::from(done.flags), u64::from(done.source_qp)), (flags, 0xab_cdef));

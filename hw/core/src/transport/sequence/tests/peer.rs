@@ -57,7 +57,7 @@ impl Peer {
         let mut rng = SplitMix64::new(seed);
         let settings = |qpn: u64| {
             let is_raw = (qpn == 2 && seed % 2 == 1) || (qpn == 1 && seed % 4 == 3);
-            let is_unreliable = !is_raw && (qpn + seed) % 5 == 0;
+            let is_unreliable = !is_raw && (qpn + seed).is_multiple_of(5);
             let path_mtu = if is_raw { 5 } else { 1 + (qpn + seed) % 5 };
             // Near the end, so that the numbers wrap.
             let receive_psn = if qpn == 0 { rng.below(1 << 24) } else { (1 << 24) - rng.below(20) - 1 };
