@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use stroma_abi::regs::map::counters;
 use stroma_abi::{Psn, Qpn};
 use stroma_sim::Shared;
 use stroma_tests::pair::{End, address, pattern};
-use stroma_verbs::{Address, Connection, Neighbours, QueuePair, QueuePairKind, Sge, Status};
+use stroma_verbs::{
+    Address, AddressHandle, Connection, Datagrams, Grh, Neighbours, QueuePair, QueuePairKind, Sge, Status,
+};
 
 use crate::cases::{Family, Link, Operation, Service};
 use crate::party::{AREA, Completed, Offer, Party, Request};
@@ -19,6 +22,8 @@ pub(crate) const GUEST: usize = 1;
 
 /// PSN of the card's first request: the 24 bits run over within a few packets.
 const FIRST_PSN: u32 = 0xff_fffc;
+/// What datagrams to the card have to know.
+const Q_KEY: u32 = 0x1357_9bdf;
 /// Code of the wait for an answer, 2.1 s: the guest's processor is emulated, on a machine that has other things to do.
 const TIMEOUT: u8 = 19;
 /// How long a completion may take on the wall clock.
@@ -47,13 +52,23 @@ pub(crate) fn ip(index: usize, family: Family) -> IpAddr {
     }
 }
 
+/// A queue pair, and who is at its other end.
+struct Joined {
+    pair: QueuePair,
+    far: Option<Offer>,
+    /// Where datagrams go.
+    way: Option<AddressHandle>,
+    /// Who has sent the one that was taken last.
+    sender: Option<Qpn>,
+}
+
 /// A card, and a connection.
 pub(crate) struct CardEnd {
     pub(crate) end: End,
     /// Answers and asks ARP and neighbour discovery.
     pub(crate) neighbours: Arc<Neighbours>,
     shared: Arc<Shared>,
-    connection: Option<(QueuePair, Option<Offer>)>,
+    joined: Option<Joined>,
 }
 
 impl CardEnd {
@@ -64,7 +79,7 @@ impl CardEnd {
             end.device.port().set_address(usize::from(source(family)), ip(CARD, family))?;
         }
         let neighbours = Arc::new(Neighbours::open(&end.device)?);
-        Ok(Self { end, neighbours, shared: Arc::clone(shared), connection: None })
+        Ok(Self { end, neighbours, shared: Arc::clone(shared), joined: None })
     }
 
     /// Where the guest is: its IP address is agreed, its MAC address is asked for on the wire.
@@ -80,9 +95,12 @@ impl CardEnd {
         self.shared.world().run(cycles);
     }
 
-    fn connected(&self) -> Result<(&QueuePair, &Offer)> {
-        let connection = self.connection.as_ref().and_then(|(pair, far)| Some((pair, far.as_ref()?)));
-        connection.context("the card's queue pair is not connected")
+    fn joined(&self) -> Result<&Joined> {
+        self.joined.as_ref().context("the card has no queue pair")
+    }
+
+    fn joined_mut(&mut self) -> Result<&mut Joined> {
+        self.joined.as_mut().context("the card has no queue pair")
     }
 
     /// Part of the memory; a request without bytes has none.
@@ -94,10 +112,11 @@ impl CardEnd {
 impl Party for CardEnd {
     fn offer(&mut self, service: Service) -> Result<Offer> {
         ensure!(self.end.memory.len() >= AREA, "the card's end has {} bytes", self.end.memory.len());
-        self.connection = None;
+        self.joined = None;
         let kind = match service {
             Service::Reliable => QueuePairKind::Reliable,
             Service::Unreliable => QueuePairKind::Unreliable,
+            Service::Datagram => QueuePairKind::Datagram,
         };
         let pair = self.end.queue_pair_of(kind, UNITS);
         let offer = Offer {
@@ -105,21 +124,40 @@ impl Party for CardEnd {
             psn: FIRST_PSN,
             base: self.end.at(0),
             key: self.end.memory.rkey(),
+            q_key: Q_KEY,
         };
-        self.connection = Some((pair, None));
+        self.joined = Some(Joined { pair, far: None, way: None, sender: None });
         Ok(offer)
     }
 
     fn connect(&mut self, far: &Offer, link: &Link) -> Result<()> {
         let guest = self.guest(link.family)?;
-        let (pair, known) = self.connection.as_mut().context("the card has no queue pair")?;
-        let mut connection =
-            Connection::new(guest, Qpn::new(far.number), Psn::new(FIRST_PSN), Psn::new(far.psn));
-        connection.path_mtu = u8::try_from(link.mtu.ilog2() - 7).context("a path MTU")?;
-        connection.timeout = TIMEOUT;
-        pair.connect(&connection)?;
-        *known = Some(*far);
+        let first = Psn::new(FIRST_PSN);
+        let way = match link.service {
+            Service::Datagram => {
+                let how = Datagrams { send_psn: first, ..Datagrams::new(Q_KEY) };
+                self.joined()?.pair.activate_datagrams(&how)?;
+                Some(self.end.domain.address_handle(&guest)?)
+            }
+            Service::Reliable | Service::Unreliable => {
+                let mut connection = Connection::new(guest, Qpn::new(far.number), first, Psn::new(far.psn));
+                connection.path_mtu = u8::try_from(link.mtu.ilog2() - 7).context("a path MTU")?;
+                connection.timeout = TIMEOUT;
+                self.joined()?.pair.connect(&connection)?;
+                None
+            }
+        };
+        let joined = self.joined_mut()?;
+        (joined.far, joined.way) = (Some(*far), way);
         Ok(())
+    }
+
+    fn number(&self) -> Result<u32> {
+        Ok(self.joined()?.pair.number())
+    }
+
+    fn address(&self, family: Family) -> IpAddr {
+        ip(CARD, family)
     }
 
     fn fill(&mut self, offset: usize, bytes: usize, seed: u64) -> Result<()> {
@@ -143,13 +181,17 @@ impl Party for CardEnd {
     }
 
     fn post(&mut self, request: &Request) -> Result<()> {
-        let (pair, far) = self.connected()?;
+        let Joined { pair, far, way, .. } = self.joined()?;
+        let far = far.as_ref().context("the card's queue pair is not connected")?;
         let piece = self.piece(request.local, request.bytes);
         let (remote, key) = (far.base + request.remote as u64, far.key);
         let [one, other] = request.operands;
         let word = |piece: Option<Sge>| piece.context("an atomic brings eight bytes");
         let immediate = |data: u64| u32::try_from(data).context("immediate data have 32 bits");
-        let batch = pair.start().signaled();
+        let mut batch = pair.start().signaled();
+        if let Some(way) = way {
+            batch = batch.to(way, Qpn::new(far.number), far.q_key ^ request.key_error);
+        }
         let batch = match request.operation {
             Operation::Write => batch.write(piece.as_slice(), remote, key),
             Operation::WriteImmediate => batch.write_imm(piece.as_slice(), remote, key, immediate(one)?),
@@ -163,8 +205,7 @@ impl Party for CardEnd {
     }
 
     fn receive(&mut self, offset: usize, bytes: usize) -> Result<()> {
-        let (pair, _) = self.connected()?;
-        Ok(pair.receives()?.receive(0, self.piece(offset, bytes).as_slice()).post()?)
+        Ok(self.joined()?.pair.receives()?.receive(0, self.piece(offset, bytes).as_slice()).post()?)
     }
 
     fn take(&mut self) -> Result<Completed> {
@@ -178,14 +219,31 @@ impl Party for CardEnd {
                     found.status,
                     found.vendor
                 );
+                self.joined_mut()?.sender = found.source_qp;
                 return Ok(Completed {
                     bytes: found.length as usize,
                     immediate: found.immediate.unwrap_or(0),
+                    sender: found.source_qp.filter(|_| found.has_grh).map(Qpn::value),
                 });
             }
             ensure!(started.elapsed() < PATIENCE, "the card has no completion after {PATIENCE:?}");
             self.neighbours.serve()?;
             self.run(LOOK_CYCLES);
         }
+    }
+
+    fn reply(&mut self, offset: usize) -> Result<()> {
+        self.run(VISIBLE_CYCLES);
+        let grh = Grh::read(&self.end.memory, offset)?;
+        let way = self.end.domain.answer_handle(&grh, self.neighbours.resolve(grh.source, PATIENCE)?)?;
+        let joined = self.joined_mut()?;
+        let sender = joined.sender.context("what was taken last is no datagram")?;
+        joined.far.as_mut().context("the card's queue pair is not connected")?.number = sender.value();
+        joined.way = Some(way);
+        Ok(())
+    }
+
+    fn refused(&mut self) -> Result<u64> {
+        Ok(self.end.count(&counters::RX_UNWANTED))
     }
 }

@@ -1,10 +1,11 @@
 //! `cargo xtask linux --rung 4`: a simulated card on one end of a wire, Linux and its `rdma_rxe` on the other.
 //!
-//! The guest boots once. There are connections of each service, on which both ends ask in turn; every byte that moves, and those beside
-//! it, are checked by the end that has them.
+//! The guest boots once. There are links of each service, on which both ends ask in turn; every byte that moves, and those beside it, are
+//! checked by the end that has them.
 
 mod card;
 mod cases;
+mod grh;
 mod guest;
 mod linux_end;
 mod party;
@@ -95,7 +96,7 @@ fn meet(profile: Profile, guest: &mut Guest, capture: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All operations, both ways, on one connection.
+/// All trials, both ways, on one link.
 fn connection(
     profile: Profile,
     link: &Link,
@@ -110,26 +111,23 @@ fn connection(
     linux.connect(&offers.1, link)?;
     card.connect(&offers.0, link)?;
     let mut seed = 1;
-    for operation in service.operations() {
+    for trial in service.trials() {
         for client in Client::BOTH {
             let started = Instant::now();
-            let sizes = operation.sizes(link.mtu);
+            let sizes = link.sizes(trial);
             for bytes in &sizes {
-                let case = Case { service, operation: *operation, bytes: *bytes, seed };
+                let case = Case { link: *link, trial, bytes: *bytes, seed };
                 let done = match client {
                     Client::Linux => transfer::run(&case, &mut linux, card),
                     Client::Card => transfer::run(&case, card, &mut linux),
                 };
                 done.with_context(|| {
-                    format!("{} card, {link}, {operation} {client}, {bytes} bytes", profile.name())
+                    format!("{} card, {link}, {trial} {client}, {bytes} bytes", profile.name())
                 })?;
                 seed += SEED_STEP;
             }
             let seconds = started.elapsed().as_secs_f64();
-            println!(
-                "  {:<4} {link}  {operation:<9} {client}  {sizes:?} bytes ({seconds:.1} s)",
-                profile.name()
-            );
+            println!("  {:<4} {link}  {trial:<9} {client}  {sizes:?} bytes ({seconds:.1} s)", profile.name());
         }
     }
     Ok(())

@@ -10,7 +10,6 @@
 
 #define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 #define WRITES (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
-#define PORT 1
 #define DEPTH 64
 /* READs and atomics in flight, each way; the card takes as many. */
 #define READS 16
@@ -18,17 +17,19 @@
 /* 0.64 ms. */
 #define RNR_TIMER 12
 
-/* What a service is called, what its peers may do, and which attributes it needs to become ready to receive and to send. */
+/* What a service is called, what its peers may do, and which attributes it needs to begin, to become ready to receive and to send. */
 static const struct service {
     const char *name;
     enum ibv_qp_type type;
     unsigned rights;
-    int receive, send;
+    int begin, receive, send;
 } services[] = {
-    { "rc", IBV_QPT_RC, RIGHTS,
+    { "rc", IBV_QPT_RC, RIGHTS, IBV_QP_ACCESS_FLAGS,
       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
       IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC },
-    { "uc", IBV_QPT_UC, WRITES, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN, IBV_QP_SQ_PSN },
+    { "uc", IBV_QPT_UC, WRITES, IBV_QP_ACCESS_FLAGS, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
+      IBV_QP_SQ_PSN },
+    { "ud", IBV_QPT_UD, 0, IBV_QP_QKEY, 0, IBV_QP_SQ_PSN },
 };
 
 static const struct service *by_name(const char *name)
@@ -101,13 +102,19 @@ int end_open(struct end *end, char *answer)
     return 0;
 }
 
-int end_create(struct end *end, const char *name, char *answer)
+int end_create(struct end *end, const char *arguments, char *answer)
 {
-    const struct service *service = by_name(name);
+    char name[8];
+    uint32_t key;
+    const struct service *service = sscanf(arguments, "%7s %" SCNu32, name, &key) == 2 ? by_name(name) : NULL;
     if (service == NULL)
         return failed(answer, "create", EINVAL);
-    if (end->queue_pair != NULL && ibv_destroy_qp(end->queue_pair) != 0)
-        return failed(answer, "ibv_destroy_qp", errno);
+    int reason = end->queue_pair == NULL ? 0 : ibv_destroy_qp(end->queue_pair);
+    if (reason != 0)
+        return failed(answer, "ibv_destroy_qp", reason);
+    end->queue_pair = NULL;
+    if ((reason = datagram_forget(end)) != 0)
+        return failed(answer, "ibv_destroy_ah", reason);
     struct ibv_qp_init_attr wanted = {
         .send_cq = end->completions,
         .recv_cq = end->completions,
@@ -117,9 +124,10 @@ int end_create(struct end *end, const char *name, char *answer)
     };
     if ((end->queue_pair = ibv_create_qp(end->domain, &wanted)) == NULL)
         return failed(answer, "ibv_create_qp", errno);
-    struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .pkey_index = 0, .port_num = PORT, .qp_access_flags = service->rights };
-    int reason = ibv_modify_qp(end->queue_pair, &init,
-                               IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    struct ibv_qp_attr init = {
+        .qp_state = IBV_QPS_INIT, .pkey_index = 0, .port_num = PORT, .qp_access_flags = service->rights, .qkey = key,
+    };
+    reason = ibv_modify_qp(end->queue_pair, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | service->begin);
     if (reason != 0)
         return failed(answer, "ibv_modify_qp to INIT", reason);
     snprintf(answer, ANSWER, "created %u %" PRIu64 " %u", end->queue_pair->qp_num, (uint64_t)(uintptr_t)end->memory,
@@ -176,6 +184,9 @@ int end_connect(struct end *end, const char *arguments, char *answer)
     reason = ibv_modify_qp(end->queue_pair, &send, IBV_QP_STATE | service->send);
     if (reason != 0)
         return failed(answer, "ibv_modify_qp to RTS", reason);
+    reason = service->type == IBV_QPT_UD ? datagram_aim(end, peer, ibv_create_ah(end->domain, &receive.ah_attr)) : 0;
+    if (reason != 0)
+        return failed(answer, "ibv_create_ah", reason);
     snprintf(answer, ANSWER, "connected");
     return 0;
 }

@@ -12,6 +12,8 @@
 /* Bytes of registered memory. */
 #define AREA (1 << 20)
 
+#define PORT 1
+
 /* Everything that one connection needs. Memory outlives connections. */
 struct end {
     struct ibv_context *context;
@@ -19,7 +21,12 @@ struct end {
     struct ibv_cq *completions;
     struct ibv_mr *region;
     struct ibv_qp *queue_pair;
+    /* Where datagrams go. */
+    struct ibv_ah *way;
+    uint32_t peer;
     uint8_t *memory;
+    /* The completion that was taken last. */
+    struct ibv_wc taken;
 };
 
 /* What went wrong, with errno's reason; as an answer of the line protocol. */
@@ -32,15 +39,27 @@ int link_add(const char *device, const char *interface);
 int end_open(struct end *end, char *answer);
 
 /* A new queue pair in place of the one before, of the service that is named: "created QPN BASE RKEY". */
-int end_create(struct end *end, const char *service, char *answer);
+int end_create(struct end *end, const char *arguments, char *answer);
 
 /* Takes the queue pair to ready-to-send: "connected". */
 int end_connect(struct end *end, const char *arguments, char *answer);
 
+/* From now on datagrams go to this queue pair, by this way. Zero, or an errno. */
+int datagram_aim(struct end *end, uint32_t peer, struct ibv_ah *way);
+
+/* Forgets where datagrams go. Zero, or an errno. */
+int datagram_forget(struct end *end);
+
+/* Datagrams go to who has sent what was taken last, whose GRH is at an offset of the memory: "aimed". */
+int datagram_reply(struct end *end, const char *arguments, char *answer);
+
+/* How many datagrams came with a wrong key: "violations COUNT". */
+int datagram_violations(struct end *end, char *answer);
+
 /* Posts a request or a receive: "posted". */
 int work_post(struct end *end, const char *order, const char *arguments, char *answer);
 
-/* Waits for a completion: "completed STATUS OPCODE BYTES IMMEDIATE". */
+/* Waits for a completion: "completed STATUS OPCODE BYTES IMMEDIATE HAS_GRH SOURCE_QPN". */
 int work_take(struct end *end, char *answer);
 
 /* Bytes by seed: "filled". */

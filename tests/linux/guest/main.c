@@ -84,6 +84,10 @@ static void obey(struct end *end, char *line, char *answer)
         word(end, arguments, answer);
     else if (strcmp(line, "take") == 0)
         work_take(end, answer);
+    else if (strcmp(line, "reply") == 0)
+        datagram_reply(end, arguments, answer);
+    else if (strcmp(line, "violations") == 0)
+        datagram_violations(end, answer);
     else
         work_post(end, line, arguments, answer);
 }

@@ -14,7 +14,7 @@
 static const struct order {
     const char *name;
     enum ibv_wr_opcode opcode;
-    /* Numbers behind the name; LOCAL and LENGTH come first. */
+    /* Numbers behind the name; LOCAL and LENGTH come first. A datagram's key is one more. */
     int arguments;
 } orders[] = {
     /* name       opcode                        LOCAL LENGTH and */
@@ -30,6 +30,11 @@ static const struct order {
 static int is_inside(uint64_t local, uint64_t length)
 {
     return local <= AREA && length <= AREA - local;
+}
+
+static int is_datagram(const struct end *end)
+{
+    return end->queue_pair->qp_type == IBV_QPT_UD;
 }
 
 static int post_receive(struct end *end, struct ibv_sge *piece)
@@ -59,6 +64,11 @@ static int post_send(struct end *end, const struct order *order, struct ibv_sge 
         request.wr.rdma.remote_addr = rest[0];
         request.wr.rdma.rkey = (uint32_t)rest[1];
     }
+    if (is_datagram(end)) {
+        request.wr.ud.ah = end->way;
+        request.wr.ud.remote_qpn = end->peer;
+        request.wr.ud.remote_qkey = (uint32_t)rest[order->arguments - 2];
+    }
     return ibv_post_send(end->queue_pair, &request, &bad);
 }
 
@@ -78,7 +88,7 @@ int work_post(struct end *end, const char *order, const char *arguments, char *a
     if (strcmp(order, "receive") == 0)
         reason = post_receive(end, &piece);
     for (size_t index = 0; index < sizeof orders / sizeof *orders; index++)
-        if (strcmp(order, orders[index].name) == 0 && count == orders[index].arguments)
+        if (strcmp(order, orders[index].name) == 0 && count == orders[index].arguments + is_datagram(end))
             reason = post_send(end, &orders[index], &piece, number + 2);
     if (reason != 0)
         return failed(answer, order, reason);
@@ -99,7 +109,9 @@ int work_take(struct end *end, char *answer)
     }
     if (count < 0)
         return failed(answer, "ibv_poll_cq", EIO);
+    end->taken = found;
     uint32_t immediate = found.wc_flags & IBV_WC_WITH_IMM ? ntohl(found.imm_data) : 0;
-    snprintf(answer, ANSWER, "completed %d %d %u %u", found.status, found.opcode, found.byte_len, immediate);
+    snprintf(answer, ANSWER, "completed %d %d %u %u %d %u", found.status, found.opcode, found.byte_len, immediate,
+             (found.wc_flags & IBV_WC_GRH) != 0, found.src_qp);
     return 0;
 }
