@@ -35,7 +35,7 @@ block! {
     ///   40 bytes of each datagram as [`Grh`] makes them.
     /// - **Latency** 0 cycles; a payload passes from the cycle behind that in which its head moves. **Rate** a head and a beat per
     ///   cycle.
-    /// - **Backpressure** 64 payloads may be due, 16 of them of datagrams: a head that would be one more waits. `ready` of the inputs
+    /// - **Backpressure** 64 payloads may be due, 16 of them of datagrams: then heads wait, whatever the next one is. `ready` of the inputs
     ///   follows that of the outputs, and the outputs' `valid` and payload follow the inputs, combinationally: all of them end in
     ///   FIFOs.
     /// - **Reset** forgets which payloads are due; those of heads from before must not come any more.
@@ -104,8 +104,7 @@ impl<const D: usize> Logic for Preface<D> {
         // Heads. Nobody else fills the queues, so room that is there stays until it is used.
         self.is_datagram.next =
             self.datagrams.val().get_bit(self.sink.payload.val().op.index()) & !self.sink.payload.val().raw;
-        self.has_room.next =
-            self.due.sink.ready.val() & (self.headers.sink.ready.val() | !self.is_datagram.val());
+        self.has_room.next = self.due.sink.ready.val() & self.headers.sink.ready.val();
         self.head.payload.next = self.sink.payload.val();
         self.head.valid.next = self.sink.valid.val() & self.has_room.val();
         self.sink.ready.next = self.head.ready.val() & self.has_room.val();

@@ -72,13 +72,35 @@ impl Logic for Verdict {
             self.failure.val().status.any() & (self.failure.val().of_request == self.is_request.val());
 
         self.judged.next = self.errand.val();
-        self.untold.next = !self.errand.val().completes;
-        // A request that fails with a completion of its own is the end of a key that could not be ended.
         self.is_answered.next = self.is_request.val() & !self.errand.val().unreliable;
+        // What the peer is told does not depend on what became of a message that it hears nothing of.
+        if self.refusal.val().any() {
+            self.judged.next.answer = 0.into();
+            self.judged.next.atomic = 0.into();
+            if self.is_answered.val() {
+                self.judged.next.answer = self.acknowledge.val();
+                self.judged.next.syndrome = self.failed_nak.val();
+                if self.is_theirs.val() & !self.is_unread.val() {
+                    self.judged.next.syndrome = self.access_nak.val();
+                }
+                if self.errand.val().counts {
+                    self.judged.next.msn = self.errand.val().msn - 1;
+                }
+            }
+        } else if self.errand.val().fails & self.has_list.val() & !self.is_answered.val() {
+            self.judged.next.answer = 0.into();
+        }
+        if self.failure.val().failed {
+            self.judged.next.answer = 0.into();
+            self.judged.next.atomic = 0.into();
+        }
+
+        self.untold.next = !self.errand.val().completes;
         self.is_spoiled.next =
             self.errand.val().unreliable & self.failure.val().spoiled & !self.errand.val().begins;
         self.throws.next = self.failure.val().failed | self.is_spoiled.val();
         self.drops.next = false;
+        // A request that fails with a completion of its own is the end of a key that could not be ended.
         self.denies.next = self.is_answered.val() & self.errand.val().fails & self.errand.val().completes;
         self.marks.next = self.errand.val().fails;
         self.failure_next.next.failed = true;
@@ -89,8 +111,6 @@ impl Logic for Verdict {
 
         if self.failure.val().failed {
             self.denies.next = false;
-            self.judged.next.answer = 0.into();
-            self.judged.next.atomic = 0.into();
             self.judged.next.fails = false;
             self.judged.next.completes = self.tells.val();
             self.judged.next.status = self.flushed.val();
@@ -112,8 +132,6 @@ impl Logic for Verdict {
             self.failure_next.next.failed = false;
             self.failure_next.next.spoiled = true;
         } else if self.refusal.val().any() {
-            self.judged.next.answer = 0.into();
-            self.judged.next.atomic = 0.into();
             self.judged.next.fails = true;
             self.judged.next.completes = self.tells.val();
             self.judged.next.status = self.local_status.val();
@@ -122,19 +140,11 @@ impl Logic for Verdict {
             self.untold.next = false;
             self.marks.next = true;
             self.denies.next = self.is_answered.val();
-            if self.is_answered.val() {
-                self.judged.next.answer = self.acknowledge.val();
-                self.judged.next.syndrome = self.failed_nak.val();
-                if self.errand.val().counts {
-                    self.judged.next.msn = self.errand.val().msn - 1;
-                }
-            }
             if self.is_theirs.val() {
                 // The peer is told, and no receive: one that goes with it is flushed.
                 self.untold.next = true;
                 self.judged.next.vendor = 0.into();
                 if !self.is_unread.val() {
-                    self.judged.next.syndrome = self.access_nak.val();
                     self.judged.next.status = self.remote_access.val();
                 }
             } else if !self.tells.val() {
@@ -146,9 +156,6 @@ impl Logic for Verdict {
             self.judged.next.completes = self.tells.val();
             self.judged.next.length = 0.into();
             self.untold.next = false;
-            if !self.is_answered.val() {
-                self.judged.next.answer = 0.into();
-            }
             if !self.tells.val() {
                 self.failure_next.next.status = self.errand.val().status;
                 self.failure_next.next.vendor = self.errand.val().vendor;
