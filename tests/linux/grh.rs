@@ -55,7 +55,7 @@ impl Carried {
     }
 }
 
-fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<()> {
+fn equal<T: Copy + PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<()> {
     ensure!(found == expected, "{what}: {found:?}, expected {expected:?}");
     Ok(())
 }
