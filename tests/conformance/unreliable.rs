@@ -183,11 +183,15 @@ fn suffer(pair: &Pair, loss: &Loss) {
 #[test]
 fn whole_messages_arrive_or_none_10g() {
     let pair = Pair::new(Profile::TenGig);
-    LOSSES.iter().for_each(|loss| suffer(&pair, loss));
+    for loss in LOSSES {
+        suffer(&pair, loss);
+    }
 }
 
 #[test]
 fn whole_messages_arrive_or_none_100g() {
     let pair = Pair::new(Profile::HundredGig);
-    LOSSES.iter().for_each(|loss| suffer(&pair, loss));
+    for loss in LOSSES {
+        suffer(&pair, loss);
+    }
 }
