@@ -41,6 +41,8 @@ pub struct Outcome {
     pub duplicates: u64,
     /// Packets it threw away, because the messages they belong to may be lost.
     pub dropped: u64,
+    /// Packets that were for nobody.
+    pub unwanted: u64,
     /// What the card and the far end posted, and what became of it.
     pub accounts: [Account; 2],
 }
@@ -144,6 +146,7 @@ pub fn run(run: &Run, capture: Option<&Path>) -> Outcome {
     let plan = Plan { seed, operations, services, receivers, wire };
     let accounts = traffic::run(&shared, [&mut near, &mut *far], &plan);
     let outcome = outcome(&shared, &near, start, accounts);
+    assert_eq!(outcome.unwanted, 0, "all that was sent had a receiver: {outcome:?}");
     for (line, Account { fate, .. }) in outcome.lines.iter().zip(&outcome.accounts) {
         assert!(
             fate.doubled + fate.overtaken <= line.duplicated + line.held,
@@ -155,9 +158,14 @@ pub fn run(run: &Run, capture: Option<&Path>) -> Outcome {
 
 fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64, accounts: [Account; 2]) -> Outcome {
     let count = |reg: &Reg| near.device().card().read(&counters::BLOCK, reg).expect("a register");
-    let counts =
-        [&counters::RETRANSMITTED, &counters::TIMEOUTS, &counters::DUPLICATES, &counters::UC_DROPPED];
-    let [retransmitted, timeouts, duplicates, dropped] = counts.map(count);
+    let counts = [
+        &counters::RETRANSMITTED,
+        &counters::TIMEOUTS,
+        &counters::DUPLICATES,
+        &counters::UC_DROPPED,
+        &counters::RX_UNWANTED,
+    ];
+    let [retransmitted, timeouts, duplicates, dropped, unwanted] = counts.map(count);
     let mut world = shared.world();
     world.finish_capture(0).unwrap_or_else(|error| panic!("{error}"));
     Outcome {
@@ -167,6 +175,7 @@ fn outcome(shared: &Arc<Shared>, near: &CardSide, start: u64, accounts: [Account
         timeouts,
         duplicates,
         dropped,
+        unwanted,
         accounts,
     }
 }

@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use stroma_abi::Qpn;
 use stroma_sim::link::{Chance, Counters, Faults, Hold, LinkConfig};
 use stroma_sim::model::{Completion, Dropped, Received};
 use stroma_sim::peer::Golden;
@@ -222,6 +223,21 @@ fn what_an_unreliable_connection_does_needs_no_answer_and_can_be_told_apart() {
 }
 
 #[test]
+fn datagrams_are_of_one_packet_at_most_and_can_be_told_apart() {
+    let scope = Scope { service: Service::Datagram, is_named: true, ..scope() };
+    let mut generator = Generator::new(6);
+    let operations: Vec<_> = (0..1000).map(|id| generator.operation(id, 1, &scope)).collect();
+    for one in &operations {
+        assert!(one.length() <= 4096 && one.kind.is_send() && one.kind.ended().is_none(), "{one:?}");
+        assert!(one.kind != Kind::Send || one.length() >= 8, "{one:?}");
+    }
+    for of in [|kind| kind == Kind::Send, |kind: Kind| kind.immediate().is_some()] {
+        assert!(operations.iter().filter(|one| of(one.kind)).count() > 200);
+    }
+    assert!(operations.iter().filter(|one| one.length() > 2048).count() > 50);
+}
+
+#[test]
 fn services_are_mixed_in_every_part() {
     for seed in 0..100 {
         let services = Services::mixed(seed);
@@ -281,6 +297,8 @@ enum Fault {
     Key,
     /// Binds windows to fewer bytes than wanted.
     Narrows,
+    /// Tells of another queue pair than the one that has sent a datagram.
+    Sender,
 }
 
 /// A side that does wrong.
@@ -342,6 +360,9 @@ impl Side for Wrong {
         if self.fault == Fault::Key {
             found.invalidated = found.invalidated.map(|key| key ^ 1);
         }
+        if self.fault == Fault::Sender {
+            found.source = found.source.map(|source| Qpn::new(source.value() ^ 1));
+        }
         Some(found)
     }
 
@@ -355,7 +376,11 @@ impl Side for Wrong {
 }
 
 fn wrong(fault: Fault) {
-    let plan = Plan { operations: 300, ..perfect(7, Receivers::Ready) };
+    wrong_among(fault, Services::RELIABLE);
+}
+
+fn wrong_among(fault: Fault, services: Services) {
+    let plan = Plan { operations: 300, services, ..perfect(7, Receivers::Ready) };
     let shared = golden_world(Profile::HundredGig, 7, |_| Faults::default());
     let mut right = GoldenSide::new(&shared, 1, 1, &plan.services);
     let mut wrong = Wrong { side: GoldenSide::new(&shared, 0, 0, &plan.services), fault, told: None };
@@ -402,6 +427,12 @@ fn a_message_in_the_wrong_pieces_is_found() {
 #[should_panic(expected = "side 0, receives of queue pair")]
 fn the_end_of_another_key_is_found() {
     wrong(Fault::Key);
+}
+
+#[test]
+#[should_panic(expected = "side 0, receives of queue pair")]
+fn another_sender_of_a_datagram_is_found() {
+    wrong_among(Fault::Sender, Services::mixed(7));
 }
 
 #[test]

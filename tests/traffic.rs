@@ -13,6 +13,7 @@
 
 mod both;
 mod card_side;
+mod envelope;
 mod gate;
 mod generator;
 mod golden_side;

@@ -7,11 +7,12 @@ use std::time::Duration;
 use stroma_sim::Shared;
 use stroma_verilate::SplitMix64;
 
+use super::envelope::Envelope;
 use super::gate::{Gate, Gates};
 use super::ledger::{self, Ledger};
 use super::poster::Poster;
 use super::receiver::Receiver;
-use super::{AREA, Account, Area, Generator, PAIRS, Plan, Queue, Receivers, Side, below};
+use super::{AREA, Account, Area, Generator, PAIRS, Plan, Queue, Receivers, Service, Side, below};
 
 /// A queue whose messages are lost when they find no receive has one posted in one of so many steps.
 const SELDOM: u64 = 16;
@@ -67,7 +68,9 @@ impl<'a> Traffic<'a> {
         for end in 0..2 {
             sides[end].write(Area::Source, 0, &source);
             for pair in 0..PAIRS {
-                let far = sides[1 - end].offer(pair);
+                let (near, far) = (sides[end].offer(pair), sides[1 - end].offer(pair));
+                let is_datagram = plan.services.of(pair) == Service::Datagram;
+                posters[end * PAIRS + pair].envelope = is_datagram.then(|| Envelope::new(&near, &far));
                 sides[end].connect(pair, 256 << (pair % 5), &far);
             }
         }

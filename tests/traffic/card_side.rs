@@ -11,10 +11,11 @@ use stroma_abi::desc::Sge;
 use stroma_abi::wire::Mac;
 use stroma_sim::model::{Completion, Received};
 use stroma_verbs::{
-    Address, CompletionQueue, Connection, Device, Error, MemoryRegion, MemoryWindow, QueuePair,
-    SharedReceiveQueue, WorkCompletion,
+    Address, AddressHandle, CompletionQueue, Connection, Datagrams, Device, Error, MemoryRegion,
+    MemoryWindow, ProtectionDomain, QueuePair, QueuePairKind, SharedReceiveQueue, WorkCompletion,
 };
 
+use super::side::{HOP_LIMIT, TRAFFIC_CLASS, queue_key};
 use super::{Area, Grant, Kind, Offer, Operation, Piece, Queue, Receive, Side, first_psn};
 use build::{addresses, open_to_peers};
 
@@ -27,6 +28,8 @@ struct Link {
     /// Over its target, if it is reached through one. It goes before the region it is bound to.
     window: Option<MemoryWindow>,
     far: Option<Offer>,
+    /// To there, for datagrams.
+    way: Option<AddressHandle>,
     found: VecDeque<Completion>,
     received: VecDeque<Received>,
 }
@@ -34,6 +37,7 @@ struct Link {
 /// A card of a shared world.
 pub struct CardSide {
     device: Arc<Device>,
+    domain: Arc<ProtectionDomain>,
     end: usize,
     completions: Arc<CompletionQueue>,
     /// Of receives.
@@ -111,6 +115,7 @@ impl Side for CardSide {
             address: addresses(self.end)[pair % 2],
             target: place(Area::Target(pair)),
             words: place(Area::Words),
+            queue_key: queue_key(self.end, pair),
         }
     }
 
@@ -119,18 +124,25 @@ impl Side for CardSide {
             mac: far.mac.0,
             ip: far.address,
             source_port: 0xc001,
-            hop_limit: 64,
-            traffic_class: 0b10,
+            hop_limit: HOP_LIMIT,
+            traffic_class: TRAFFIC_CLASS,
             vlan: None,
             flow_label: 0,
             source_address: u8::try_from(pair % 2).expect("small"),
         };
-        let mut connection = Connection::new(address, far.number, first_psn(self.end, pair), far.psn);
+        let (first, link) = (first_psn(self.end, pair), &mut self.pairs[pair]);
+        link.far = Some(*far);
+        if link.queue_pair.kind() == QueuePairKind::Datagram {
+            let how = Datagrams { send_psn: first, ..Datagrams::new(queue_key(self.end, pair)) };
+            link.queue_pair.activate_datagrams(&how).expect("a queue pair that is ready");
+            link.way = Some(self.domain.address_handle(&address).expect("an address handle"));
+            return;
+        }
+        let mut connection = Connection::new(address, far.number, first, far.psn);
         connection.path_mtu = u8::try_from(mtu.ilog2() - 7).expect("small");
         connection.timeout = TIMEOUT;
         connection.min_rnr = 1 + u8::try_from(pair % 3).expect("small");
-        self.pairs[pair].queue_pair.connect(&connection).expect("a connection");
-        self.pairs[pair].far = Some(*far);
+        link.queue_pair.connect(&connection).expect("a connection");
     }
 
     fn next_key(&mut self, pair: usize) -> u32 {
@@ -138,9 +150,11 @@ impl Side for CardSide {
     }
 
     fn post(&mut self, pair: usize, operation: &Operation) {
-        let Link { queue_pair, far, .. } = &self.pairs[pair];
-        let (key, remote) = far.expect("it is connected").remote(operation);
+        let Link { queue_pair, far, way, .. } = &self.pairs[pair];
+        let far = far.expect("it is connected");
+        let (key, remote) = far.remote(operation);
         let batch = queue_pair.start().wr_id(operation.id).signaled();
+        let batch = if let Some(way) = way { batch.to(way, far.number, far.queue_key) } else { batch };
         let batch = if operation.fence { batch.fence() } else { batch };
         let batch = if operation.solicited { batch.solicited() } else { batch };
         let area = operation.local(pair);

@@ -4,8 +4,7 @@ use stroma_verilate::SplitMix64;
 
 use super::operation::{cut, spread};
 use super::{
-    AREA, Area, CONTENDERS, Grant, Kind, LENGTH_MAX, MESSAGE_MAX, OPEN, Operation, PIECES, Piece, Service,
-    below,
+    AREA, Area, CONTENDERS, Grant, Kind, LENGTH_MAX, OPEN, Operation, PIECES, Piece, Service, below,
 };
 
 /// Bytes that an inline operation has at most.
@@ -55,6 +54,7 @@ impl Scope {
         let kinds = match self.service {
             Service::Reliable => 100,
             Service::Unreliable => 56,
+            Service::Datagram => 26,
         };
         match random.below(kinds) {
             0..16 => Kind::Send,
@@ -110,7 +110,7 @@ impl Generator {
                 ..operation
             };
         }
-        let (pieces, inline) = self.bytes(kind);
+        let (pieces, inline) = self.bytes(kind, scope.service);
         let length: usize = pieces.iter().map(|piece| piece.length).sum();
         if scope.is_named && kind == Kind::Send && length < NAME {
             let immediate = u32::try_from(self.random.next_u64() >> 32).expect("half of it");
@@ -124,12 +124,12 @@ impl Generator {
     }
 
     /// Pieces for an operation, and whether their bytes are to travel with the request.
-    fn bytes(&mut self, kind: Kind) -> (Vec<Piece>, bool) {
+    fn bytes(&mut self, kind: Kind, service: Service) -> (Vec<Piece>, bool) {
         let random = &mut self.random;
         let most = match random.below(1000) {
             0..700 => 256,
             700..940 => 4096,
-            _ if kind.is_send() => MESSAGE_MAX,
+            _ if kind.is_send() => service.message_max(),
             940..990 => 0x1_0000,
             _ => LENGTH_MAX,
         };

@@ -11,10 +11,12 @@ use stroma_abi::desc::{Sge, SgeList};
 use stroma_abi::wire::Mac;
 use stroma_sim::Shared;
 use stroma_sim::model::{
-    self, Addresses, Completion, Path, ReceiveQueue, Received, Region, Settings, Window, Work,
+    self, Addresses, Completion, Datagram, DatagramSettings, Path, ReceiveQueue, Received, Region, Settings,
+    Window, Work,
 };
 use stroma_sim::peer::Golden;
 
+use super::side::{HOP_LIMIT, TRAFFIC_CLASS, queue_key};
 use super::{
     Area, Grant, Kind, Offer, Operation, PAIRS, Piece, Queue, Receive, Service, Services, Side, first_psn,
 };
@@ -32,7 +34,7 @@ pub struct GoldenSide {
     station: usize,
     end: usize,
     services: Services,
-    far: [Option<Offer>; PAIRS],
+    far: [Option<(Offer, Path)>; PAIRS],
     receives: ReceiveQueue,
     /// Keys of windows given out.
     keys: u32,
@@ -123,6 +125,7 @@ impl Side for GoldenSide {
             address: if pair.is_multiple_of(2) { v4 } else { v6 },
             target: place(Area::Target(pair)),
             words: place(Area::Words),
+            queue_key: queue_key(self.end, pair),
         }
     }
 
@@ -139,9 +142,18 @@ impl Side for GoldenSide {
             tag: None,
             addresses,
             source_port: 0xc001,
-            traffic_class: 0b10,
-            hop_limit: 64,
+            traffic_class: TRAFFIC_CLASS,
+            hop_limit: HOP_LIMIT,
         };
+        self.far[pair] = Some((*far, path));
+        if self.services.of(pair) == Service::Datagram {
+            let settings = DatagramSettings::new(near.number, near.mac, &[near.address], near.queue_key);
+            let settings = DatagramSettings { send_psn: near.psn, ..settings };
+            return self.peer(|peer| match Queue::of(pair) {
+                Queue::Own(_) => peer.open(settings),
+                Queue::Shared => peer.open_sharing(settings, &self.receives),
+            });
+        }
         let settings = Settings {
             unreliable: self.services.of(pair) == Service::Unreliable,
             send_psn: near.psn,
@@ -155,7 +167,6 @@ impl Side for GoldenSide {
             Queue::Own(_) => peer.connect(settings),
             Queue::Shared => peer.connect_sharing(settings, &self.receives),
         });
-        self.far[pair] = Some(*far);
     }
 
     fn next_key(&mut self, _pair: usize) -> u32 {
@@ -164,11 +175,16 @@ impl Side for GoldenSide {
     }
 
     fn post(&mut self, pair: usize, posted: &Operation) {
-        let far = self.far[pair].expect("it is connected");
+        let (far, path) = self.far[pair].expect("it is connected");
         let (key, address) = far.remote(posted);
         let pieces = list(posted.local(pair), &posted.pieces);
         let &Operation { id, kind, fence, solicited, .. } = posted;
         let number = self.offer(pair).number;
+        if self.services.of(pair) == Service::Datagram {
+            let datagram = Datagram::new(id, &pieces, path, far.number, far.queue_key);
+            let datagram = Datagram { immediate: kind.immediate(), solicited, ..datagram };
+            return self.peer(|peer| peer.post_datagram(number, datagram));
+        }
         let operation = operation(kind, pair, number);
         let work = Work { fence, solicited, ..Work::new(id, operation, &pieces, key, address) };
         self.peer(|peer| peer.post(number, work));

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     fn message(id: u64, kind: Kind, bytes: &[u8]) -> Message {
-        Message { id, kind, bytes: bytes.to_vec(), solicited: false }
+        Message { id, kind, bytes: bytes.to_vec(), solicited: false, source: None }
     }
 
     fn two() -> Messages {

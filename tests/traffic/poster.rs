@@ -6,6 +6,7 @@ use std::sync::Arc;
 use stroma_abi::desc::Status;
 use stroma_sim::model::Completion;
 
+use super::envelope::Envelope;
 use super::gate::Gates;
 use super::ledger::{Addition, Ledger, word};
 use super::lossy::Writes;
@@ -32,6 +33,8 @@ pub(super) struct Poster {
     pub(super) word: u64,
     /// WRITEs that may be lost.
     pub(super) writes: Option<Writes>,
+    /// What its messages arrive in, if they are datagrams.
+    pub(super) envelope: Option<Envelope>,
     open: VecDeque<Open>,
     posted: u64,
     pub(super) tally: Tally,
@@ -49,7 +52,7 @@ impl Poster {
     ) -> Self {
         let (open, tally) = (VecDeque::new(), Tally::new(plan.services.of(pair)));
         let writes = plan.loses(pair).then(Writes::default);
-        Self { end, pair, source, target, writes, landing, word, open, posted: 0, tally }
+        Self { end, pair, source, target, writes, envelope: None, landing, word, open, posted: 0, tally }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -128,7 +131,10 @@ impl Poster {
                 }
             }
             if kind.takes_receive() {
-                far.expect(self.pair, Message { id, kind, bytes, solicited });
+                let header = self.envelope.map(|envelope| envelope.header(kind, bytes.len()));
+                let bytes = header.map_or(vec![], Vec::from).into_iter().chain(bytes).collect();
+                let source = self.envelope.map(|envelope| envelope.source);
+                far.expect(self.pair, Message { id, kind, bytes, solicited, source });
             }
         }
         operation.kind.is_atomic().then_some(word)

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use stroma_abi::Qpn;
 use stroma_abi::desc::{Status, shared_queue::SRQ_LOG_MIN};
 use stroma_sim::model::Received;
 use stroma_verilate::SplitMix64;
@@ -33,6 +34,8 @@ pub(super) struct Message {
     pub(super) kind: Kind,
     pub(super) bytes: Vec<u8>,
     pub(super) solicited: bool,
+    /// The queue pair that has sent it, of a datagram. Then the bytes begin with an IP header.
+    pub(super) source: Option<Qpn>,
 }
 
 impl Message {
@@ -46,7 +49,7 @@ impl Message {
             immediate: self.kind.immediate(),
             invalidated: self.kind.ended(),
             solicited: self.solicited,
-            source: None,
+            source: self.source,
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use stroma_verilate::SplitMix64;
 
-use super::{PAIRS, Queue, SHARED, WINDOWED, below};
+use super::{MESSAGE_MAX, PAIRS, Queue, SHARED, WINDOWED, below};
+
+/// Bytes of the longest datagram: one packet of the longest MTU.
+const DATAGRAM_MAX: usize = 4096;
 
 /// What a queue pair promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,17 +14,28 @@ pub enum Service {
     Reliable,
     /// UC: SENDs and WRITEs arrive whole, or they are lost, and nobody says so.
     Unreliable,
+    /// UD: SENDs of one packet, each to whom it names; they arrive whole, or they are lost, and nobody says so.
+    Datagram,
 }
 
 impl Service {
     /// All there are.
-    pub const ALL: [Self; 2] = [Self::Reliable, Self::Unreliable];
+    pub const ALL: [Self; 3] = [Self::Reliable, Self::Unreliable, Self::Datagram];
 
     /// As the specification abbreviates it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Reliable => "RC",
             Self::Unreliable => "UC",
+            Self::Datagram => "UD",
+        }
+    }
+
+    /// Bytes of its longest message: three packets of the longest MTU, or one.
+    pub fn message_max(self) -> usize {
+        match self {
+            Self::Reliable | Self::Unreliable => MESSAGE_MAX,
+            Self::Datagram => DATAGRAM_MAX,
         }
     }
 
@@ -39,8 +53,8 @@ impl Services {
     /// Reliable connections alone.
     pub const RELIABLE: Self = Self([Service::Reliable; PAIRS]);
 
-    /// As many of each service as of any other, in an order that the seed says: so among the queue pairs with receive queues of their
-    /// own, and so among the others.
+    /// As many of each service as of any other, or one more, in an order that the seed says: so among the queue pairs with receive queues of
+    /// their own, and so among the others.
     pub fn mixed(seed: u64) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut services: [Service; PAIRS] =

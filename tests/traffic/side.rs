@@ -88,6 +88,8 @@ pub struct Offer {
     pub target: (u32, u64),
     /// Key and address of its side's words; the address is a multiple of eight.
     pub words: (u32, u64),
+    /// What datagrams to it have to know.
+    pub queue_key: u32,
 }
 
 impl Offer {
@@ -127,6 +129,16 @@ pub trait Side {
 
     /// Bytes of an area.
     fn read(&self, area: Area, range: Range<usize>) -> Vec<u8>;
+}
+
+/// DSCP 0, and packets may be marked.
+pub(super) const TRAFFIC_CLASS: u8 = 0b10;
+/// Hops of a packet.
+pub(super) const HOP_LIMIT: u8 = 64;
+
+/// What datagrams to a queue pair have to know: no two have the same.
+pub(super) fn queue_key(end: usize, pair: usize) -> u32 {
+    u32::try_from((end + 1) << 16 | pair).expect("small")
 }
 
 /// PSN of the first request of a queue pair: a few packets before the wrap, in which a message may be cut or not.

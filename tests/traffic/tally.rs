@@ -28,6 +28,7 @@ fn names(service: Service) -> &'static [&'static str] {
             "LOCAL_INV",
         ],
         Service::Unreliable => &["SEND", "SEND_IMM", "WRITE", "WRITE_IMM"],
+        Service::Datagram => &["SEND", "SEND_IMM"],
     }
 }
 

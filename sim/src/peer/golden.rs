@@ -34,6 +34,11 @@ impl Golden {
         self.endpoint.open(settings);
     }
 
+    /// The same, for one that takes its receives from a queue of several.
+    pub fn open_sharing(&mut self, settings: DatagramSettings, receives: &ReceiveQueue) {
+        self.endpoint.open_sharing(settings, receives);
+    }
+
     /// Posts a datagram.
     ///
     /// # Panics

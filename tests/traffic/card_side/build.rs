@@ -29,6 +29,7 @@ fn kind(service: Service) -> QueuePairKind {
     match service {
         Service::Reliable => QueuePairKind::Reliable,
         Service::Unreliable => QueuePairKind::Unreliable,
+        Service::Datagram => QueuePairKind::Datagram,
     }
 }
 
@@ -75,10 +76,17 @@ impl CardSide {
             };
             let queue_pair = builder.build().expect("a queue pair");
             let window = services.is_windowed(pair).then(|| domain.memory_window().expect("a window"));
-            Link { queue_pair, window, far: None, found: VecDeque::new(), received: VecDeque::new() }
+            Link {
+                queue_pair,
+                window,
+                far: None,
+                way: None,
+                found: VecDeque::new(),
+                received: VecDeque::new(),
+            }
         };
         let pairs = (0..PAIRS).map(pair).collect();
         let regions = Area::all().map(|area| (area, region(&domain, area, services))).collect();
-        Self { device, end, completions, arrivals, receives, pairs, regions }
+        Self { device, domain, end, completions, arrivals, receives, pairs, regions }
     }
 }
