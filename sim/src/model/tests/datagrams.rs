@@ -52,9 +52,9 @@ fn bytes(endpoint: &Endpoint, address: u64, length: usize) -> Vec<u8> {
 }
 
 /// The frame of a datagram that end 0 sends.
-fn frame_of(datagram: Datagram) -> Vec<u8> {
+fn frame_of(datagram: &Datagram) -> Vec<u8> {
     let mut endpoint = end(settings(0));
-    endpoint.post_datagram(number(0), datagram);
+    endpoint.post_datagram(number(0), *datagram);
     endpoint.transmit(0).unwrap()
 }
 
@@ -129,7 +129,7 @@ fn one_queue_pair_sends_to_many_and_its_numbers_go_on() {
 
 #[test]
 fn what_is_not_for_the_queue_pair_is_dropped_for_its_reason() {
-    let frame = frame_of(datagram(0, 8));
+    let frame = frame_of(&datagram(0, 8));
     let mut far = end(settings(1));
     post_receive(&mut far, 0, 100);
     let before = bytes(&far, 0x4000, 100);
@@ -166,7 +166,7 @@ fn what_is_not_for_the_queue_pair_is_dropped_for_its_reason() {
 
 #[test]
 fn two_limited_members_do_not_talk() {
-    let frame = changed(&frame_of(datagram(0, 8)), |frame| frame.bth.partition = 0x7fff);
+    let frame = changed(&frame_of(&datagram(0, 8)), |frame| frame.bth.partition = 0x7fff);
     let mut far = end(DatagramSettings { partition: 0x7fff, ..settings(1) });
     post_receive(&mut far, 0, 100);
     assert_eq!(far.receive(0, &frame), Err(Dropped::Partition { found: 0x7fff, wanted: 0x7fff }));
@@ -176,7 +176,7 @@ fn two_limited_members_do_not_talk() {
 
 #[test]
 fn without_a_receive_that_is_long_enough_a_datagram_is_lost_and_the_receive_is_not() {
-    let frame = frame_of(datagram(0, 8));
+    let frame = frame_of(&datagram(0, 8));
     let mut far = end(settings(1));
     let lost = Err(Dropped::NoReceive { bytes: 48 });
     assert_eq!(far.receive(0, &frame), lost);
@@ -184,7 +184,7 @@ fn without_a_receive_that_is_long_enough_a_datagram_is_lost_and_the_receive_is_n
     let before = bytes(&far, 0xa000, 47);
     assert_eq!(far.receive(0, &frame), lost);
     assert_eq!((bytes(&far, 0xa000, 47), far.poll_receive(number(1))), (before, None));
-    assert_eq!(far.receive(0, &frame_of(datagram(1, 7))), Ok(()));
+    assert_eq!(far.receive(0, &frame_of(&datagram(1, 7))), Ok(()));
     assert_eq!(far.poll_receive(number(1)).map(|found| (found.id, found.bytes)), Some((3, 47)));
 }
 
@@ -196,7 +196,7 @@ fn a_datagram_for_a_group_comes_to_its_member_alone() {
         ..path(0, false)
     };
     let sent = Datagram { path: group_path, remote: GROUP_QP, ..datagram(0, 5) };
-    let frame = frame_of(sent);
+    let frame = frame_of(&sent);
     let mut far = end(settings(1));
     assert_eq!(far.receive(0, &frame), Err(Dropped::Elsewhere));
     let member = Qpn::new(0x50);
@@ -210,7 +210,7 @@ fn a_datagram_for_a_group_comes_to_its_member_alone() {
     let header = grh::parse(bytes(&far, 0x5000, 40).first_chunk().unwrap()).unwrap();
     assert!(matches!(header, Ip::V4(ip) if ip.destination == GROUP));
     // The key counts for members, too.
-    let wrong = frame_of(Datagram { key: 5, ..sent });
+    let wrong = frame_of(&Datagram { key: 5, ..sent });
     assert_eq!(far.receive(0, &wrong), Err(Dropped::Key { found: 5, wanted: KEYS[1] }));
 }
 
@@ -229,7 +229,7 @@ fn one_that_cannot_be_sent_ends_sending_and_not_receiving() {
             std::iter::from_fn(|| near.poll(number(1))).map(|done| (done.id, done.status)).collect();
         assert_eq!(done, [(0, status), (1, Status::Flushed), (2, Status::Flushed)]);
         post_receive(&mut near, 0, 100);
-        assert_eq!(near.receive(0, &frame_of(datagram(0, 8))), Ok(()));
+        assert_eq!(near.receive(0, &frame_of(&datagram(0, 8))), Ok(()));
         assert_eq!(near.poll_receive(number(1)).unwrap().status, Status::Success);
     }
 }
@@ -244,7 +244,7 @@ fn queue_pairs_take_receives_from_a_queue_that_they_share() {
     // The cut of the first is inside the header.
     shared.post(Receive { id: 0, pieces: list(&[sge(1, 0x4000, 25), sge(1, 0x5000, 25)]) });
     shared.post(Receive { id: 1, pieces: list(&[sge(1, 0x6000, 60)]) });
-    let frame = frame_of(datagram(0, 8));
+    let frame = frame_of(&datagram(0, 8));
     let for_other = changed(&frame, |frame| frame.bth.destination_qp = other);
     assert_eq!((far.receive(0, &for_other), far.receive(0, &frame)), (Ok(()), Ok(())));
     assert_eq!(far.poll_receive(other).map(|found| found.id), Some(0));
