@@ -20,15 +20,16 @@ fn mixed(profile: Profile, far: Far, seed: u64, percent: u32) -> Run {
     Run { services: Services::mixed(seed), ..reliable(profile, far, seed, percent) }
 }
 
-/// More frames than this a wire that is bad spoils in a test, each way it can, and the card has to send again.
+/// More frames than this a wire that is bad spoils in a test, each way it can, and the card has to send again. Few, so that
+/// a change of some cycles in the card, which makes another run of each seed, does not matter.
 fn spoiled() -> u64 {
-    operations() / 50
+    operations() / 100
 }
 
-/// Everything that a reliable connection knows was done, several times.
+/// Everything that a reliable connection knows was done.
 fn was_mixed(outcome: &Outcome) {
     let Account { tally, .. } = outcome.account();
-    assert!(tally.rarest(Service::Reliable).1 > operations() / 160, "{tally}");
+    assert!(tally.rarest(Service::Reliable).1 > operations() / 320, "{tally}");
 }
 
 /// The card sends nothing twice. What it receives twice is another matter: it may put off what comes behind an atomic, and the
