@@ -68,7 +68,7 @@ block! {
         /// What was found: the address is one of the port's, and one bit for each group that has it.
         is_found: Reg<Bit>,
         found: Reg<Bits<PORT_GROUPS>>,
-        forward: Reverse<128>,
+        asked: Reverse<128>,
         low: Signal<Local, Bits<64>>,
         high: Signal<Local, Bits<64>>,
         own: [Signal<Local, Bits<64>>; HALVES],
@@ -115,9 +115,9 @@ impl Logic for Stations {
                 self.enabled.q.val().replace_bit(self.member.val().group.index(), self.member.val().enable);
         }
 
-        self.forward.forward.next = self.destination.val();
-        self.low.next = self.forward.reversed.val().get_bits::<64>(0);
-        self.high.next = self.forward.reversed.val().get_bits::<64>(64);
+        self.asked.forward.next = self.destination.val();
+        self.low.next = self.asked.reversed.val().get_bits::<64>(0);
+        self.high.next = self.asked.reversed.val().get_bits::<64>(64);
         for i in 0..HALVES {
             self.own[i].next = 0.into();
             if self.has_address.q.val().get_bit(i) {
