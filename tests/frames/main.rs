@@ -1,4 +1,4 @@
-//! `cargo xtask frames`: makes two cards send every kind of frame they know, and keeps all of it for others to read.
+//! `cargo xtask frames`: makes two cards send every kind of frame of WRITEs and READs, and keeps all of it for others to read.
 //!
 //! For each profile DIR gets PROFILE.pcapng: what left either card, and what was marked on the way as it arrived. One line
 //! for each op-code tells how many frames of it are in there.
