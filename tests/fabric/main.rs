@@ -17,6 +17,7 @@ use stroma_fabric::{Fabric, Plan, Report};
 use stroma_party::MEMORY;
 use stroma_sim::pcap::{self, Direction};
 use stroma_tests::effort::share;
+use stroma_top::Profile;
 use stroma_verbs::scenarios;
 
 /// How long a client that is gone is watched.
@@ -49,6 +50,18 @@ fn two_processes_on_cards_of_a_third_write_read_send_and_call() {
     far.finish();
     // The cards are as new for the next two.
     let [mut near, mut far] = cards.clients();
+    exchange([&mut near, &mut far]);
+}
+
+#[test]
+fn cards_of_the_wide_profile_are_served_alike() {
+    let stage = Stage::new();
+    let cards = stage.serve("cards", &["--profile", Profile::HundredGig.name()]);
+    let [mut near, mut far] = cards.clients();
+    exchange([&mut near, &mut far]);
+    near.kill();
+    let (mut near, place) = cards.client(0);
+    reconnect(&mut near, &place, &mut far);
     exchange([&mut near, &mut far]);
 }
 
