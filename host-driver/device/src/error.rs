@@ -217,6 +217,14 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Has another process the card?
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Backend { advice: Some(Advice::Busy), .. })
+    }
+}
+
 /// What a person can do about an error of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Advice {

@@ -174,7 +174,9 @@ impl CompletionQueue {
         let mut completion = understand(self.number(), entry)?;
         let wr_id = if completion.is_receive {
             let Some(queue) = state.receive_queues.get(&completion.queue_pair) else { return Ok(None) };
-            queue.complete(entry.index)
+            let posted = queue.complete(entry.index);
+            completion.buffer = posted.and_then(|posted| posted.buffer);
+            posted.map(|posted| posted.wr_id)
         } else {
             let Some(queue) = state.send_queues.get(&completion.queue_pair) else { return Ok(None) };
             queue.complete(entry.index, completion.status)

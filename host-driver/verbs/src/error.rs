@@ -238,6 +238,18 @@ pub enum Error {
         /// Bytes it has.
         size: usize,
     },
+    /// A region that is to have another address, at another place in a page.
+    #[error(
+        "a region at {address:#x} named {base:#x}: both need the same place in a page of {page:#x} bytes"
+    )]
+    BadBase {
+        /// The name.
+        base: u64,
+        /// Where it is.
+        address: u64,
+        /// Bytes of a page.
+        page: usize,
+    },
     /// A change of state that does not exist, or lacks attributes, or has too many.
     #[error("queue pair {number} ({kind:?}): {from:?} to {to:?} {}", explain(*.is_known, .missing, .forbidden))]
     BadTransition {

@@ -11,6 +11,7 @@ use stroma_device::{Backing, DmaMemory};
 use crate::{
     Access, Error, ProtectionDomain, Result,
     iova::{Mapped, address},
+    numbers::Number,
     object::Object,
 };
 
@@ -23,11 +24,12 @@ pub struct RegionBuilder {
     range: Option<Range<usize>>,
     page_list: Option<Backing>,
     bindable: bool,
+    base: Option<u64>,
 }
 
 impl RegionBuilder {
     pub(crate) fn new(domain: &Arc<ProtectionDomain>, access: Access) -> Self {
-        Self { domain: Arc::clone(domain), access, range: None, page_list: None, bindable: false }
+        Self { domain: Arc::clone(domain), access, range: None, page_list: None, bindable: false, base: None }
     }
 
     /// Opens these bytes of the memory, not all of it. The region's offsets begin with the first of them.
@@ -49,12 +51,36 @@ impl RegionBuilder {
         self
     }
 
+    /// Requests name the region's first byte by this address. Without it, by the one it has in this process. Both have the same
+    /// place in a page.
+    pub fn base(mut self, address: u64) -> Self {
+        self.base = Some(address);
+        self
+    }
+
     /// Registers `memory`: shows it to the card and gives it a key.
     ///
     /// # Errors
-    /// [`Error::BadAccess`], [`Error::OutsideRange`], [`Error::NoneLeft`], [`Error::NoAddresses`]; when memory cannot
-    /// be mapped; when the card refuses.
+    /// [`Error::BadAccess`], [`Error::OutsideRange`], [`Error::BadBase`], [`Error::NoneLeft`], [`Error::NoAddresses`]; when memory
+    /// cannot be mapped; when the card refuses.
     pub fn register(self, memory: Arc<DmaMemory>) -> Result<MemoryRegion> {
+        let device = self.domain.device();
+        let number = device.numbers().regions.take()?;
+        let key = device.next_key(number.value());
+        self.make(memory, number, key)
+    }
+
+    /// Registers `memory` in place of `old`, of the same device, whose keys are the new region's. What peers begin meanwhile finds no region.
+    ///
+    /// # Errors
+    /// As [`Self::register`], and [`Error::OtherDevice`]: then there is neither region any more.
+    pub fn register_again(self, old: MemoryRegion, memory: Arc<DmaMemory>) -> Result<MemoryRegion> {
+        self.domain.device().check_same(old.domain.device(), "memory region")?;
+        let key = old.body.key;
+        self.make(memory, old.object.end()?, key)
+    }
+
+    fn make(self, memory: Arc<DmaMemory>, number: Number, key: u8) -> Result<MemoryRegion> {
         let rights = self.access.of_region()?;
         let range = self.range.unwrap_or(0..memory.len());
         let len = range.end.checked_sub(range.start).filter(|_| range.end <= memory.len());
@@ -63,10 +89,12 @@ impl RegionBuilder {
         let len = len.ok_or(Error::OutsideRange { offset, len: asked, of: "memory", size })?;
 
         let device = self.domain.device();
-        let number = device.numbers().regions.take()?;
-        let key = device.next_key(number.value());
         let page = self.page_list.unwrap_or(memory.backing().unwrap_or(Backing::Small));
-        let base = address(&memory) + offset as u64;
+        let own = address(&memory) + offset as u64;
+        let base = self.base.unwrap_or(own);
+        if !(base ^ own).is_multiple_of(page.page() as u64) {
+            return Err(Error::BadBase { base, address: own, page: page.page() });
+        }
         let mapped = device.map(memory, page)?;
         let first = (mapped.iova() + offset as u64) & !(page.page() as u64 - 1);
         let mut mappings = vec![mapped];

@@ -14,8 +14,8 @@ use std::{
 };
 
 use crate::{
-    Access, Address, CompletionQueue, Device, Error, MemoryRegion, RawQueue, Result, Status, WorkCompletion,
-    lock, way::group_mac,
+    Access, Address, CompletionChannel, CompletionQueue, CompletionQueueBuilder, Device, Error, MemoryRegion,
+    RawQueue, Result, Status, WorkCompletion, lock, way::group_mac,
 };
 use station::{Heard, Station};
 
@@ -39,6 +39,8 @@ pub struct Neighbours {
     queue: RawQueue,
     completions: Arc<CompletionQueue>,
     memory: MemoryRegion,
+    /// Frames that come are announced on a channel.
+    is_announced: bool,
     state: Mutex<State>,
 }
 
@@ -80,15 +82,37 @@ impl Neighbours {
     /// # Errors
     /// As [`RawQueue::open`]; when there is no memory.
     pub fn open(device: &Arc<Device>) -> Result<Self> {
+        Self::with(device, device.build_completion_queue(RECEIVES + SENDS), false)
+    }
+
+    /// The same, announced on a channel: when it tells of [`completions`](Self::completions), it is time to [`serve`](Self::serve).
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn announced(device: &Arc<Device>, channel: &Arc<CompletionChannel>) -> Result<Self> {
+        Self::with(device, device.build_completion_queue(RECEIVES + SENDS).channel(channel), true)
+    }
+
+    fn with(device: &Arc<Device>, completions: CompletionQueueBuilder, is_announced: bool) -> Result<Self> {
         let domain = device.protection_domain()?;
-        let completions = device.completion_queue(RECEIVES + SENDS)?;
+        let completions = completions.build()?;
         let memory = domain.allocate((RECEIVES + SENDS) * FRAME, Access::LOCAL_WRITE)?;
         let builder = domain.queue_pair(&completions).send_units(2 * SENDS).receive_entries(RECEIVES);
         let queue = RawQueue::open(builder)?;
         let device = Arc::clone(device);
-        let neighbours = Self { device, queue, completions, memory, state: Mutex::new(State::new()) };
+        let state = Mutex::new(State::new());
+        let neighbours = Self { device, queue, completions, memory, is_announced, state };
         (0..RECEIVES).try_for_each(|slot| neighbours.receive(slot))?;
+        if is_announced {
+            neighbours.completions.request_notify(false)?;
+        }
         Ok(neighbours)
+    }
+
+    /// Where frames complete.
+    #[must_use]
+    pub fn completions(&self) -> &Arc<CompletionQueue> {
+        &self.completions
     }
 
     /// The MAC address of a neighbour that has been heard of.
@@ -105,6 +129,10 @@ impl Neighbours {
         let mut found = [WorkCompletion::default(); RECEIVES];
         let mut state = lock(&self.state);
         let count = self.completions.poll(&mut found)?;
+        if self.is_announced && count > 0 {
+            // What is left, and what has come meanwhile, is announced at once.
+            self.completions.request_notify(false)?;
+        }
         let found = &found[..count];
         if let Some(failed) = found.iter().find(|found| found.status != Status::Success) {
             return Err(Error::RawQueue { number: failed.queue_pair, status: failed.status });

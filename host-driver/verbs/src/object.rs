@@ -73,6 +73,12 @@ impl Object {
         ended.map(drop)
     }
 
+    /// Ends the object, and gives its number for another in its place. A card that does not confirm keeps both.
+    pub(crate) fn end(mut self) -> Result<Number> {
+        self.destroy()?;
+        Ok(self.number.take().expect("an object whose end was confirmed has its number"))
+    }
+
     fn abandon(&mut self) {
         self.number.take().into_iter().for_each(Number::retire);
         self.memory.drain(..).for_each(Mapped::abandon);

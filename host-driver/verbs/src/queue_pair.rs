@@ -84,6 +84,13 @@ impl QueuePair {
         self.send.hold().size()
     }
 
+    /// Entries of its own receive queue.
+    #[must_use]
+    pub fn receive_entries(&self) -> usize {
+        let own = self.receive.as_ref().filter(|queue| !queue.is_shared());
+        own.map_or(0, |queue| queue.hold().size())
+    }
+
     /// The queue it shares its receives with others of, if it does.
     #[must_use]
     pub fn shared_receive_queue(&self) -> Option<&Arc<SharedReceiveQueue>> {
@@ -189,11 +196,12 @@ impl QueuePair {
         self.modify(&if notify { attributes.notify_drained() } else { attributes })
     }
 
-    /// The attributes, and where answers to RPCs are kept, if the queue pair has a place for them.
+    /// The attributes, and where answers to RPCs are kept, if the queue pair has a place for them: for the way to Init, which
+    /// [`connect`](Self::connect) takes so by itself.
     ///
     /// # Errors
     /// None that a region of its own could give.
-    pub(crate) fn with_results(&self, attributes: Attributes) -> Result<Attributes> {
+    pub fn with_results(&self, attributes: Attributes) -> Result<Attributes> {
         match &self.results {
             Some(Results { region, log }) => Ok(attributes.results(region.address(0)?, *log, region.lkey())),
             None => Ok(attributes),

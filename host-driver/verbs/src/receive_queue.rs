@@ -27,10 +27,18 @@ pub(crate) struct ReceiveQueue {
 pub(crate) struct Inner {
     /// Index behind the last entry.
     producer: u16,
-    /// The `wr_id` of each entry that is posted and not completed, by slot. Those of a shared queue complete in any order.
-    posted: Vec<Option<u64>>,
+    /// Each entry that is posted and not completed, by slot. Those of a shared queue complete in any order.
+    posted: Vec<Option<Posted>>,
     memory: Arc<DmaMemory>,
     stride: usize,
+}
+
+/// A receive that waits for its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Posted {
+    pub(crate) wr_id: u64,
+    /// Address of its first piece, if it has one.
+    pub(crate) buffer: Option<u64>,
 }
 
 /// Buffers to be posted together.
@@ -93,7 +101,7 @@ impl ReceiveQueue {
     }
 
     /// Frees the entry `index`; `None` when there is no such.
-    pub(crate) fn complete(&self, index: u16) -> Option<u64> {
+    pub(crate) fn complete(&self, index: u16) -> Option<Posted> {
         let mut inner = self.hold();
         let slot = inner.slot(index);
         inner.posted[slot].take()
@@ -135,7 +143,8 @@ impl Inner {
         let mut entry = vec![0; receive.encoded_len()];
         receive.encode(&mut entry);
         self.memory.write(slot * self.stride, &entry)?;
-        self.posted[slot] = Some(wr_id);
+        let buffer = receive.0.as_slice().first().map(|piece| piece.address);
+        self.posted[slot] = Some(Posted { wr_id, buffer });
         self.producer = self.producer.wrapping_add(1);
         Ok(())
     }
@@ -188,15 +197,16 @@ mod tests {
     #[test]
     fn entries_complete_in_any_order_and_once() {
         let queue = queue();
+        let wr_id = |index| queue.complete(index).map(|posted| posted.wr_id);
         fill(&queue, 0..16);
         assert_eq!(queue.hold().room(1), 0);
-        assert_eq!((queue.complete(5), queue.complete(5)), (Some(5), None));
+        assert_eq!((wr_id(5), wr_id(5)), (Some(5), None));
         // The ring goes on with its oldest entry, which is still posted.
         assert_eq!(queue.hold().room(1), 0);
-        assert_eq!((queue.complete(0), queue.complete(1)), (Some(0), Some(1)));
+        assert_eq!((wr_id(0), wr_id(1)), (Some(0), Some(1)));
         assert_eq!(queue.hold().room(9), 2);
         fill(&queue, 16..18);
-        assert_eq!((queue.complete(16), queue.complete(17)), (Some(16), Some(17)));
+        assert_eq!((wr_id(16), wr_id(17)), (Some(16), Some(17)));
     }
 
     #[test]
@@ -206,7 +216,7 @@ mod tests {
             fill(&queue, round * 16..round * 16 + 16);
             for index in round * 16..round * 16 + 16 {
                 let index16 = u16::try_from(index % (1 << 16)).unwrap();
-                assert_eq!(queue.complete(index16), Some(index));
+                assert_eq!(queue.complete(index16).map(|posted| posted.wr_id), Some(index));
             }
         }
     }

@@ -36,6 +36,8 @@ pub struct WorkCompletion {
     pub source_qp: Option<Qpn>,
     /// It is a received datagram: its buffer begins with a [`Grh`](crate::Grh), which `length` counts.
     pub has_grh: bool,
+    /// Of a receive: the address that its first piece was posted with.
+    pub buffer: Option<u64>,
     /// The card's clock when it was done, in cycles.
     pub timestamp: u64,
 }
@@ -57,6 +59,7 @@ impl Default for WorkCompletion {
             queue_pair: 0,
             source_qp: None,
             has_grh: false,
+            buffer: None,
             timestamp: 0,
         }
     }
@@ -82,6 +85,7 @@ pub(crate) fn understand(queue: u32, entry: &Cqe) -> Result<WorkCompletion> {
         queue_pair: entry.queue_pair.value(),
         source_qp: entry.has_grh.then_some(entry.source_qp),
         has_grh: entry.has_grh,
+        buffer: None,
         timestamp: entry.timestamp,
     })
 }

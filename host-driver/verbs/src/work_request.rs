@@ -126,6 +126,12 @@ impl<'a> Batch<'a> {
         self.request(WorkOp::WriteImm, body)
     }
 
+    /// As [`inline_write`](Self::inline_write), and completes a receive of the peer with `immediate`.
+    pub fn inline_write_imm(mut self, bytes: &[u8], target: u64, target_key: u32, immediate: u32) -> Self {
+        (self.head.remote, self.head.key, self.head.immediate) = (target, target_key, immediate);
+        self.request(WorkOp::WriteImm, Ok(Body::Inline(bytes)))
+    }
+
     /// Reads what is at `source` in the peer's memory into pieces of local memory, one behind the other.
     pub fn read(mut self, pieces: &[Sge], source: u64, source_key: u32) -> Self {
         (self.head.remote, self.head.key) = (source, source_key);
@@ -162,6 +168,12 @@ impl<'a> Batch<'a> {
         self.head.immediate = key;
         let body = self.list(pieces);
         self.request(WorkOp::SendInv, body)
+    }
+
+    /// Sends `bytes`, as they are now, and ends `key` as [`send_invalidate`](Self::send_invalidate) does.
+    pub fn inline_send_invalidate(mut self, bytes: &[u8], key: u32) -> Self {
+        self.head.immediate = key;
+        self.request(WorkOp::SendInv, Ok(Body::Inline(bytes)))
     }
 
     /// Binds the memory window of `key` to `len` bytes of `region` from `offset` on: from now on the peer of this queue pair,
