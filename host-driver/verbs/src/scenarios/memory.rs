@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stroma_device::{Backend, Backing, DmaMemory};
 
 use super::{Bench, Random, collect};
-use crate::{Access, MemoryRegion, Status};
+use crate::{Access, Error, MemoryRegion, Status};
 
 /// Copies `len` bytes within and between regions. How did it end?
 fn copy(bench: &Bench, from: (&MemoryRegion, usize), to: (&MemoryRegion, usize), len: usize) -> Status {
@@ -97,6 +97,22 @@ pub fn a_dead_key_opens_nothing(backend: Arc<dyn Backend>) {
     bench.queue_pair.activate().unwrap();
     attempt();
     assert_eq!(bench.complete().status, Status::LocalProtection);
+}
+
+/// Registered again, a region has other memory under the key that it had; and requests name its bytes as they were told to.
+pub fn a_region_registered_again_keeps_its_key(backend: Arc<dyn Backend>) {
+    const BASE: u64 = 0x7000_0000_0000;
+    let bench = Bench::new(backend, 16, 16);
+    let old = bench.domain.allocate(4096, Access::LOCAL_WRITE).unwrap();
+    let key = old.lkey();
+    let memory = Arc::new(DmaMemory::allocate(8192, None).unwrap());
+    memory.write(4096, b"moved").unwrap();
+    let builder = bench.domain.region(Access::LOCAL_WRITE).base(BASE + 1);
+    assert!(matches!(builder.register(Arc::clone(&memory)), Err(Error::BadBase { .. })));
+    let region = bench.domain.region(Access::LOCAL_WRITE).base(BASE).register_again(old, memory).unwrap();
+    assert_eq!((region.lkey(), region.len(), region.address(4096).unwrap()), (key, 8192, BASE + 4096));
+    assert_eq!(copy(&bench, (&region, 4096), (&bench.memory, 0), 5), Status::Success);
+    assert_eq!(bench.bytes(0, 5), b"moved");
 }
 
 /// Memory that was registered is a slice again afterwards.

@@ -65,6 +65,7 @@ stories! { $
         page_lists_of_every_size_find_the_same_bytes
         a_region_of_some_bytes_opens_no_others
         a_dead_key_opens_nothing
+        a_region_registered_again_keeps_its_key
         memory_comes_back_whole
         queues_on_different_pages_work_side_by_side;
     errors:
