@@ -137,6 +137,13 @@ impl World {
         self.skipped
     }
 
+    /// Simulated time since then.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        let nanoseconds = u128::from(self.now()) * 1_000_000 / u128::from(self.profile.clock_khz());
+        Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    }
+
     /// A duration in cycles.
     #[must_use]
     pub fn cycles(&self, duration: Duration) -> u64 {

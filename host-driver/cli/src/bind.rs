@@ -6,6 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+/// Who made the card, and which it is, as sysfs writes them.
+const VENDOR: &str = "0x10ee";
+const DEVICE: &str = "0x5354";
 /// The driver that gives devices to programs.
 const VFIO: &str = "vfio-pci";
 
@@ -65,6 +68,13 @@ impl fmt::Display for Done {
     }
 }
 
+/// A card in this machine.
+#[derive(Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Board {
+    pub(crate) address: String,
+    pub(crate) driver: Option<String>,
+}
+
 /// The machine, by its folders.
 pub(crate) struct System {
     sys: PathBuf,
@@ -83,6 +93,24 @@ impl System {
             return Err(Error::NoDevice { address: address.to_owned() });
         }
         Ok(path)
+    }
+
+    /// Our cards, by their addresses; none where there is no PCI.
+    pub(crate) fn boards(&self) -> Vec<Board> {
+        let Ok(devices) = fs::read_dir(self.sys.join("devices")) else { return Vec::new() };
+        let says = |path: PathBuf, id: &str| fs::read_to_string(path).is_ok_and(|text| text.trim_end() == id);
+        let ours = devices
+            .filter_map(Result::ok)
+            .map(|device| device.path())
+            .filter(|device| says(device.join("vendor"), VENDOR) && says(device.join("device"), DEVICE));
+        let mut boards: Vec<Board> = ours
+            .filter_map(|device| {
+                let address = device.file_name()?.to_string_lossy().into_owned();
+                Some(Board { address, driver: name_of(&device.join("driver")) })
+            })
+            .collect();
+        boards.sort_by(|one, other| one.address.cmp(&other.address));
+        boards
     }
 
     /// Gives a device to vfio-pci, and a user the right to open it.

@@ -34,6 +34,12 @@ impl FromStr for CardName {
     }
 }
 
+/// The number of a card of a fabric: 1, or stroma1.
+pub(crate) fn number(text: &str) -> Result<usize, String> {
+    let digits = text.strip_prefix("stroma").unwrap_or(text);
+    digits.parse().map_err(|_| "a card's number, or its name such as stroma0".to_owned())
+}
+
 /// Domain, bus, device, function: 0000:01:00.0.
 fn is_address(text: &str) -> bool {
     let hex = |part: Option<&str>, digits: usize| {

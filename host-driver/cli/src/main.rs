@@ -2,12 +2,21 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "sim")]
+mod background;
 mod bind;
 mod card;
+mod devices;
+mod exec;
+#[cfg(feature = "sim")]
+mod fabric;
 mod selftest;
+mod table;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use card::CardName;
@@ -22,9 +31,18 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs simulated cards, and serves each at a socket.
     #[cfg(feature = "sim")]
-    Fabric(Box<stroma_fabric::cli::Arguments>),
+    Fabric(Box<fabric::Arguments>),
+    Exec(Box<exec::Arguments>),
+    /// Lists cards: those of a fabric, and PCI devices of this machine.
+    Devices {
+        /// Folder of the fabric; `$STROMA_FABRIC` if nobody says, else `$XDG_RUNTIME_DIR/stroma`, else `/tmp/stroma-UID`.
+        #[arg(long, value_name = "FOLDER")]
+        fabric: Option<PathBuf>,
+        /// For programs.
+        #[arg(long)]
+        json: bool,
+    },
     /// Tests a card: registers, DMA, interrupts, transport, a kernel. Whatever it was doing before is over.
     ///
     /// Each step builds on those before it; the first that fails ends the test, and the exit code is 1.
@@ -48,23 +66,36 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    run(Arguments::parse().command).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
         #[cfg(feature = "sim")]
-        Command::Fabric(arguments) => return stroma_fabric::cli::run(*arguments),
-        Command::Selftest { card } => return selftest::run(&card),
-        Command::Bind { address, owner } => bind::System::here().bind(&address, owner),
-        Command::Unbind { address } => bind::System::here().unbind(&address),
-    };
-    match outcome {
-        Ok(done) => {
-            println!("{done}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+        Command::Fabric(arguments) => return fabric::run(*arguments),
+        Command::Exec(arguments) => return exec::run(*arguments),
+        Command::Devices { fabric, json } => list(fabric, json)?,
+        Command::Selftest { card } => return Ok(selftest::run(&card)),
+        Command::Bind { address, owner } => println!("{}", bind::System::here().bind(&address, owner)?),
+        Command::Unbind { address } => println!("{}", bind::System::here().unbind(&address)?),
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(fabric: Option<PathBuf>, json: bool) -> anyhow::Result<()> {
+    let folder = fabric.unwrap_or_else(stroma_control::folder);
+    let devices = devices::Devices::find(&folder)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&devices).context("writing JSON")?);
+    } else if devices.are_none() {
+        eprintln!("no cards: no fabric runs at {}, and no PCI device is 10ee:5354", folder.display());
+    } else {
+        print!("{devices}");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The command line of `stroma fabric`.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,9 +14,10 @@ use crate::{EndPlan, Error, Fabric, FaultPlan, LinkPlan, Plan, Report, TimingPla
 ///
 /// Once they are served, a line for each card tells where, `card0 /tmp/stroma/card0`, and an empty one that these are all. What happens afterwards is told on standard
 /// error. Programs open a card by its socket. Whatever a flag says goes before what the plan says.
-#[derive(Debug, Parser)]
+#[derive(Clone, Debug, Parser)]
+#[group(skip)]
 pub struct Arguments {
-    /// A TOML file that says all of this.
+    /// A TOML file that says all of this; - for standard input.
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
     /// Which cards; 10g if nobody says.
@@ -31,9 +32,12 @@ pub struct Arguments {
     /// Where chance begins.
     #[arg(long)]
     seed: Option<u64>,
-    /// Folder of the sockets.
-    #[arg(long)]
+    /// Folder of the sockets; `$STROMA_FABRIC` if nobody says, else `$XDG_RUNTIME_DIR/stroma`, else `/tmp/stroma-UID`.
+    #[arg(long, visible_alias = "fabric", value_name = "FOLDER")]
     sockets: Option<PathBuf>,
+    /// Ends by itself when no program has had a card for so many seconds; never, if nobody says.
+    #[arg(long, value_name = "SECONDS")]
+    linger: Option<u64>,
     /// One more end of the wire: the fabric's Unix datagram socket, and the other's.
     #[arg(long, value_name = "NEAR=FAR", value_parser = datagram)]
     datagram: Vec<EndPlan>,
@@ -58,22 +62,51 @@ fn datagram(text: &str) -> Result<EndPlan, String> {
 
 /// Reads the file of a plan.
 fn read(path: &Path) -> Result<Plan, Error> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_path_buf(), source })?;
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let text = text.map_err(|source| Error::File { path: path.to_path_buf(), source })?;
     toml::from_str(&text).map_err(|source| Error::Plan { path: path.to_path_buf(), source: Box::new(source) })
 }
 
 impl Arguments {
+    /// Where cards are served, as far as flags and the environment say.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.sockets.clone().unwrap_or_else(stroma_control::folder)
+    }
+
     /// What the file and the flags say together.
     ///
     /// # Errors
-    /// When the file is no plan, or nobody says where cards are served.
+    /// When the file is no plan.
     pub fn plan(self) -> Result<Plan, Error> {
-        let mut plan = self.plan.as_deref().map_or_else(|| Ok(Plan::new(Path::new(""))), read)?;
-        plan.sockets = self.sockets.unwrap_or(plan.sockets);
+        let plan = self.plan.as_deref().map_or_else(|| Ok(Plan::new(Path::new(""))), read)?;
+        let mut plan = self.over(plan);
         if plan.sockets.as_os_str().is_empty() {
-            return Err(Error::NoSockets);
+            plan.sockets = stroma_control::folder();
         }
+        Ok(plan)
+    }
+
+    /// What a fabric that runs would have to be: what was [asked for](Self::plan), or where there was no file, as it is but for the
+    /// flags. Where it is and when it ends is as it is.
+    #[must_use]
+    pub fn wanted(mut self, asked: &Plan, running: &Plan) -> Plan {
+        // What it has need not be added.
+        self.datagram.retain(|end| !running.ends.contains(end));
+        self.tap.retain(|name| !running.ends.contains(&EndPlan::Tap(name.clone())));
+        self.faults.rules.retain(|rule| !running.faults.rules.contains(rule));
+        let wanted = if self.plan.is_some() { asked.clone() } else { self.over(running.clone()) };
+        Plan { sockets: running.sockets.clone(), linger: running.linger, ..wanted }
+    }
+
+    /// A plan, with what the flags say instead.
+    fn over(self, mut plan: Plan) -> Plan {
+        plan.sockets = self.sockets.unwrap_or(plan.sockets);
         plan.profile = self.profile.unwrap_or(plan.profile);
         plan.cards = self.cards.unwrap_or(plan.cards);
         plan.wire = self.wire.unwrap_or(plan.wire);
@@ -84,11 +117,12 @@ impl Arguments {
         plan.link = plan.link.but(self.link);
         plan.faults = plan.faults.but(self.faults);
         plan.timing = plan.timing.but(self.timing);
-        Ok(plan)
+        plan.linger = self.linger.or(plan.linger);
+        plan
     }
 }
 
-/// Runs the cards until the process is ended.
+/// Runs the cards until the process is ended, or nobody has come for as long as the plan says.
 #[must_use]
 pub fn run(arguments: Arguments) -> ExitCode {
     let report: Report = Arc::new(|line| eprintln!("{line}"));

@@ -1,17 +1,22 @@
 //! What runs the cards of a plan.
 
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
+use stroma_control::Lock;
 use stroma_sim::link::script::ScriptError;
 use stroma_sim::pcap;
 use stroma_top::Profile;
 use stroma_vfio_user::Server;
 
+use crate::clients::Clients;
+use crate::control::{Control, Desk};
 use crate::function::CardFunction;
-use crate::order::Orders;
+use crate::order::{Order, Orders};
 use crate::simulation::Simulation;
 use crate::{Plan, Report, Wire};
 
@@ -58,9 +63,9 @@ pub enum Error {
         /// What is wrong.
         source: Box<toml::de::Error>,
     },
-    /// Neither flags nor a file say where cards are served.
-    #[error("no folder for the sockets: say --sockets FOLDER, or `sockets = \"FOLDER\"` in the plan")]
-    NoSockets,
+    /// The folder of the sockets cannot be had, or another fabric has it.
+    #[error(transparent)]
+    Folder(#[from] stroma_control::Error),
     /// An end of the wire cannot be had.
     #[error("opening the {end}: {source}{}", match source.kind() {
         ErrorKind::PermissionDenied => "; an interface is made by root, with `ip tuntap add NAME mode tap user USER`",
@@ -101,49 +106,106 @@ pub enum Error {
 
 /// Cards that are served.
 pub struct Fabric {
-    threads: Vec<JoinHandle<()>>,
+    simulation: JoinHandle<()>,
+    /// What is left when it has ended.
+    sockets: Vec<PathBuf>,
+    lock: Arc<Lock>,
 }
 
 impl Fabric {
     /// Makes the cards and serves them, on threads of their own.
     ///
     /// # Errors
-    /// When the plan makes no sense, or a socket cannot be made.
+    /// When the plan makes no sense, another fabric has its folder, or a socket cannot be made.
     pub fn start(plan: &Plan, report: &Report) -> Result<Self, Error> {
+        plan.check()?;
+        let folder = std::path::absolute(&plan.sockets)
+            .map_err(|source| Error::Socket { path: plan.sockets.clone(), source })?;
+        stroma_control::make(&folder)?;
+        // Before cards are made, which takes a while: whoever looks sees that somebody is about to serve.
+        let lock = Arc::new(Lock::take(&folder)?);
         let (world, watched) = plan.world()?;
-        make_folder(&plan.sockets)?;
         let (orders, requests) = Orders::new(plan.cards);
-        // Whoever watches an end gives orders the way of the first card, which there is; they are for none of them.
-        let lookouts: Vec<_> = watched.into_iter().map(|end| (end, orders[0].clone())).collect();
+        // Whoever speaks for no card gives orders the way of the first, which there is.
+        let anybody = orders[0].clone();
+        let clients = Arc::new(Clients::new(plan.cards));
+        let mut sockets: Vec<PathBuf> = (0..plan.cards).map(|card| plan.socket(card)).collect();
+        clear(&folder, &sockets);
         let pages = plan.profile.capacity().doorbell_pages();
         // All sockets are made before anybody is served: who finds one finds all.
-        let servers = orders.into_iter().enumerate().map(|(card, orders)| {
-            let function = CardFunction::new(format!("card{card}"), orders, pages, report);
-            let path = plan.socket(card);
-            Server::bind(&path, Arc::new(function)).map_err(|source| Error::Socket { path, source })
+        let servers = orders.into_iter().zip(&sockets).enumerate().map(|(card, (orders, path))| {
+            let function = CardFunction::new(card, orders, &clients, pages, report);
+            Server::bind(path, Arc::new(function))
+                .map_err(|source| Error::Socket { path: path.clone(), source })
         });
         let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;
+        let path = stroma_control::control(&folder);
+        let desk =
+            Desk { plan: plan.clone(), folder, clients: Arc::clone(&clients), orders: anybody.clone() };
+        let control =
+            Control::bind(&path, desk).map_err(|source| Error::Socket { path: path.clone(), source })?;
         let simulation = Simulation::new(world, plan.cards, requests, report);
-        let mut threads = vec![thread::spawn(move || simulation.run())];
+        let held = Arc::clone(&lock);
+        let simulation = thread::spawn(move || {
+            simulation.run();
+            drop(held);
+        });
         for server in servers {
+            serve(report, server.path().to_path_buf(), move || server.run());
+        }
+        serve(report, path.clone(), move || control.run());
+        for end in watched {
+            let orders = anybody.clone();
+            thread::spawn(move || end.run(&orders));
+        }
+        if let Some(seconds) = plan.linger {
             let report = Arc::clone(report);
-            threads.push(thread::spawn(move || {
-                if let Err(error) = server.run() {
-                    report(&format!("{}: no more clients are let in: {error}", server.path().display()));
-                }
-            }));
+            thread::spawn(move || {
+                clients.wait_for_nobody(Duration::from_secs(seconds));
+                report(&format!("no client for {seconds} s: the fabric ends"));
+                // It fails when the simulation has ended by itself.
+                let _ = anybody.give(Order::End);
+            });
         }
-        for (end, orders) in lookouts {
-            threads.push(thread::spawn(move || end.run(&orders)));
-        }
-        Ok(Self { threads })
+        sockets.push(path);
+        Ok(Self { simulation, sockets, lock })
     }
 
-    /// Waits until one of the threads has ended, which none does by itself; whether it ended well.
+    /// Waits until the simulation has ended, which it does only when it fails, or when nobody has come for as long as the plan says;
+    /// whether it ended well.
     #[must_use]
     pub fn wait(self) -> bool {
-        // The first is the simulation. It ends when it fails, or when all servers have.
-        self.threads.into_iter().next().is_some_and(|simulation| simulation.join().is_ok())
+        let ended_well = self.simulation.join().is_ok();
+        for path in &self.sockets {
+            // One that stays is replaced by the next fabric.
+            let _ = std::fs::remove_file(path);
+        }
+        drop(self.lock);
+        ended_well
+    }
+}
+
+/// Serves on a thread of its own, until the socket fails.
+fn serve(report: &Report, path: PathBuf, run: impl FnOnce() -> io::Result<()> + Send + 'static) {
+    let report = Arc::clone(report);
+    thread::spawn(move || {
+        if let Err(error) = run() {
+            report(&format!("{}: no more clients are let in: {error}", path.display()));
+        }
+    });
+}
+
+/// Removes sockets of cards that a fabric has left and this one does not have; that it has gone the lock tells.
+fn clear(folder: &Path, ours: &[PathBuf]) {
+    let Ok(found) = std::fs::read_dir(folder) else { return };
+    for entry in found.filter_map(Result::ok) {
+        let is_socket = entry.file_type().is_ok_and(|kind| kind.is_socket());
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("card")?.parse::<usize>().ok());
+        if is_socket && number.is_some_and(|number| number >= ours.len()) {
+            // Who connects there is refused either way.
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 

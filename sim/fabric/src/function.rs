@@ -18,6 +18,7 @@ use stroma_vfio_user::{Errno, Function};
 
 use crate::Report;
 use crate::bell::Bell;
+use crate::clients::Clients;
 use crate::config_space::{self, ConfigSpace, PENDING_AT};
 use crate::order::{Order, Orders};
 
@@ -35,21 +36,28 @@ struct Plain {
 
 /// One card.
 pub(crate) struct CardFunction {
-    name: String,
+    number: usize,
     orders: Orders,
+    clients: Arc<Clients>,
     bar2_len: usize,
     plain: Mutex<Plain>,
     report: Report,
 }
 
 impl CardFunction {
-    /// A card with so many doorbell pages.
-    pub(crate) fn new(name: String, orders: Orders, doorbell_pages: usize, report: &Report) -> Self {
+    /// A card of this number, with so many doorbell pages.
+    pub(crate) fn new(
+        number: usize,
+        orders: Orders,
+        clients: &Arc<Clients>,
+        doorbell_pages: usize,
+        report: &Report,
+    ) -> Self {
         let bar2_len = doorbell_pages * DOORBELL_PAGE;
         let vectors = u16::try_from(VECTORS).expect("few vectors");
         let config = ConfigSpace::new([BAR0.len, 0, bar2_len, 0, BAR4_LEN, 0], vectors);
         let plain = Mutex::new(Plain { config, table: [0; VECTORS * VECTOR_LEN] });
-        Self { name, orders, bar2_len, plain, report: Arc::clone(report) }
+        Self { number, orders, clients: Arc::clone(clients), bar2_len, plain, report: Arc::clone(report) }
     }
 
     fn plain(&self) -> std::sync::MutexGuard<'_, Plain> {
@@ -110,8 +118,9 @@ impl Function for CardFunction {
     }
 
     fn attach(&self, process: Option<u32>, faults: Faults) {
+        self.clients.come(self.number, process);
         let process = process.map_or_else(|| "a process".into(), |process| format!("process {process}"));
-        (self.report)(&format!("{}: {process} has come", self.name));
+        (self.report)(&format!("card{}: {process} has come", self.number));
         // It fails when nobody simulates any more, and then so does all that follows.
         let _ = self.orders.give(Order::Attach(faults));
     }
@@ -181,7 +190,8 @@ impl Function for CardFunction {
     fn detach(&self, ending: &Ending) {
         self.forget();
         let _ = self.orders.give(Order::Detach);
-        (self.report)(&format!("{}: the process {ending}", self.name));
+        self.clients.go(self.number);
+        (self.report)(&format!("card{}: the process {ending}", self.number));
     }
 }
 
@@ -213,7 +223,7 @@ mod tests {
             }
         });
         let report: Report = Arc::new(|_| {});
-        (CardFunction::new("card".into(), orders.remove(0), 4, &report), notes)
+        (CardFunction::new(0, orders.remove(0), &Arc::new(Clients::new(1)), 4, &report), notes)
     }
 
     #[test]

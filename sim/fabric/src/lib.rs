@@ -9,13 +9,15 @@
 //! ```
 //!
 //! A thread for each socket listens to the card's client ([`stroma_vfio_user`]); one thread has all the cards, carries out
-//! what the others order, and simulates. [`Plan`] says which cards there are and how they are connected, [`Fabric`] runs them.
+//! what the others order, and simulates. One more socket is for questions about the fabric itself ([`stroma_control`]). [`Plan`] says which cards there are and how they are connected, [`Fabric`] runs them.
 
 #![forbid(unsafe_code)]
 
 mod bell;
 pub mod cli;
+mod clients;
 mod config_space;
+mod control;
 mod fabric;
 mod function;
 mod memory;

@@ -38,9 +38,13 @@ pub(crate) enum Order {
     Reset,
     /// Something has come from outside, to an end of the wire.
     Look,
+    /// How late is it? Answered with simulated nanoseconds.
+    Now,
+    /// Nobody is served any more.
+    End,
 }
 
-/// What became of an order: the value of a load, 0 otherwise.
+/// What became of an order: the value of a load, the time, 0 otherwise.
 pub(crate) type Answer = Result<u64, Errno>;
 
 /// An order for a card, and where the answer goes.

@@ -6,7 +6,7 @@ mod timing;
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use stroma_sim::peer::{Datagram, Tap};
 use stroma_sim::{World, pcap};
 use stroma_top::Profile;
@@ -20,7 +20,7 @@ use crate::Error;
 use crate::watch::{Watched, watched};
 
 /// What is between the stations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
     /// One cable between two stations.
@@ -40,7 +40,7 @@ impl std::fmt::Display for Wire {
 }
 
 /// Somebody outside, at an end of the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum EndPlan {
     /// A Unix datagram socket, one raw Ethernet frame a datagram: what QEMU's `-netdev dgram` speaks.
@@ -64,11 +64,11 @@ impl std::fmt::Display for EndPlan {
 }
 
 /// Which cards there are. What a file leaves out is as [`Plan::new`] has it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Plan {
     /// What card each of them is.
-    #[serde(default = "ten_gig", deserialize_with = "profile")]
+    #[serde(default = "ten_gig", deserialize_with = "profile", serialize_with = "name")]
     pub profile: Profile,
     /// How many.
     #[serde(default = "two")]
@@ -79,7 +79,7 @@ pub struct Plan {
     /// Where chance begins.
     #[serde(default = "one")]
     pub seed: u64,
-    /// The folder of the sockets `card0`, `card1` and so on; it is made if it is missing.
+    /// The folder of the sockets `card0`, `card1` and so on; it is made if it is missing. Where nobody says, [`stroma_control::folder`].
     #[serde(default)]
     pub sockets: PathBuf,
     /// Somebody outside, behind the cards on the wire.
@@ -97,6 +97,9 @@ pub struct Plan {
     /// A folder where the frames of each card's port are recorded, as `card0.pcapng` and so on.
     #[serde(default)]
     pub capture: Option<PathBuf>,
+    /// After so many seconds in which no client has had a card the fabric ends; never, if nobody says.
+    #[serde(default)]
+    pub linger: Option<u64>,
 }
 
 fn ten_gig() -> Profile {
@@ -109,6 +112,11 @@ fn two() -> usize {
 
 fn one() -> u64 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "how serde calls it")]
+fn name<S: serde::Serializer>(profile: &Profile, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(profile.name())
 }
 
 fn profile<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Profile, D::Error> {
@@ -134,22 +142,26 @@ impl Plan {
             faults: FaultPlan::default(),
             timing: TimingPlan::default(),
             capture: None,
+            linger: None,
         }
     }
 
     /// Where a card is served.
     #[must_use]
     pub fn socket(&self, card: usize) -> PathBuf {
-        self.sockets.join(format!("card{card}"))
+        stroma_control::card(&self.sockets, card)
     }
 
     /// Refuses what makes no sense, before a card is made.
-    fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let Self { cards, wire, .. } = *self;
         let stations = cards + self.ends.len();
         match (cards, wire, stations) {
             (0, ..) => Err(Error::NoCards),
             (_, Wire::Cable, 3..) => Err(Error::Wiring { stations, wire }),
+            _ if self.linger == Some(0) => {
+                Err(Error::Value { name: "linger", value: 0.0, limits: "1 or more".to_owned() })
+            }
             _ => Ok(()),
         }
     }

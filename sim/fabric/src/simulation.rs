@@ -73,18 +73,19 @@ pub(crate) struct Simulation {
     hosts: Vec<Host>,
     requests: Receiver<Request>,
     report: Report,
+    has_ended: bool,
 }
 
 impl Simulation {
     /// Of the first `cards` stations of a world.
     pub(crate) fn new(world: World, cards: usize, requests: Receiver<Request>, report: &Report) -> Self {
         let hosts = (0..cards).map(|_| Host::default()).collect();
-        Self { world, hosts, requests, report: Arc::clone(report) }
+        Self { world, hosts, requests, report: Arc::clone(report), has_ended: false }
     }
 
-    /// Runs until nobody is left who could give an order.
+    /// Runs until it is told to end, or nobody is left who could give an order.
     pub(crate) fn run(mut self) {
-        while self.listen() {
+        while self.listen() && !self.has_ended {
             if self.world.quiet_time() != Some(Duration::MAX) {
                 self.world.run(TURN);
             }
@@ -150,6 +151,11 @@ impl Simulation {
             }
             Order::Look => {
                 self.world.look_outside();
+                Ok(0)
+            }
+            Order::Now => Ok(u64::try_from(self.world.elapsed().as_nanos()).unwrap_or(u64::MAX)),
+            Order::End => {
+                self.has_ended = true;
                 Ok(0)
             }
         };

@@ -115,3 +115,21 @@ fn an_owner_is_numbers() {
     let refused = machine.system().bind(ADDRESS, "0".parse().ok()).unwrap_err().to_string();
     assert!(refused.starts_with(&format!("writing {}: ", machine.path("dev/7").display())), "{refused}");
 }
+
+#[test]
+fn our_cards_are_found_among_other_devices() {
+    let machine = Machine::new(Some(VFIO));
+    machine.add("0000:01:00.0", None);
+    machine.add("0000:02:00.0", Some("mlx5_core"));
+    assert_eq!(machine.system().boards(), []);
+    for (address, vendor) in [(ADDRESS, VENDOR), ("0000:01:00.0", VENDOR), ("0000:02:00.0", "0x15b3")] {
+        let device = machine.path(&format!("sys/devices/{address}"));
+        fs::write(device.join("vendor"), format!("{vendor}\n")).unwrap();
+        fs::write(device.join("device"), format!("{DEVICE}\n")).unwrap();
+    }
+    let board = |address: &str, driver: Option<&str>| Board {
+        address: address.to_owned(),
+        driver: driver.map(str::to_owned),
+    };
+    assert_eq!(machine.system().boards(), [board("0000:01:00.0", None), board(ADDRESS, Some(VFIO))]);
+}

@@ -1,12 +1,12 @@
 //! What goes wrong on lines.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use stroma_sim::link::{Chance, Faults};
 
 use crate::Error;
 
 /// What goes wrong on the line that leaves each station: by chance, or by rules in words.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct FaultPlan {
     /// Part of the frames that are lost, from 0 to 1.

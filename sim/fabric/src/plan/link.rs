@@ -1,13 +1,13 @@
 //! How lines carry frames.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use stroma_sim::link::LinkConfig;
 use stroma_top::Profile;
 
 use crate::Error;
 
 /// What differs from a cable of the profile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LinkPlan {
     /// Bits of the wire in a microsecond.

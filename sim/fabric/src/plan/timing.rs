@@ -1,12 +1,12 @@
 //! How long hosts take.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use stroma_sim::host::timing::Timing;
 
 use crate::Error;
 
 /// What differs from an Alveo board in a slot of generation 3 and sixteen lanes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TimingPlan {
     /// From a DMA read's address to its first data, in nanoseconds.

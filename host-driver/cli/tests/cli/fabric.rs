@@ -1,0 +1,72 @@
+//! One fabric a folder.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use stroma_device::VfioUser;
+
+use crate::stage::{Stage, until};
+
+#[test]
+fn a_second_fabric_in_the_same_folder_is_refused() {
+    let stage = Stage::new();
+    let _cards = stage.serve(&["--cards", "1"]);
+    let process = stage.status().unwrap().process;
+    let folder = stage.fabric();
+    let says = format!("error: a fabric runs at {} already, process {process}: end it", folder.display());
+    for words in [&["fabric"][..], &["fabric", "--detach"]] {
+        let said = stage.run(words);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        assert!(said.error.starts_with(&says), "{said:?}");
+    }
+    assert_eq!(stage.status().unwrap().process, process, "the first has not noticed");
+}
+
+#[test]
+fn what_a_fabric_that_was_killed_has_left_is_replaced() {
+    let stage = Stage::new();
+    drop(stage.serve(&["--cards", "2"]));
+    let sockets = || -> Vec<bool> {
+        ["card0", "card1", "control"].map(|name| stage.fabric().join(name).exists()).to_vec()
+    };
+    assert_eq!(sockets(), [true; 3], "it could not clear up");
+    assert!(stage.status().is_none());
+    let _cards = stage.serve(&["--cards", "1"]);
+    assert_eq!(sockets(), [true, false, true], "there is one card now");
+    VfioUser::open(&stage.fabric().join("card0")).unwrap();
+}
+
+#[test]
+fn a_fabric_lingers_while_somebody_has_a_card_and_for_a_while_after_that() {
+    let stage = Stage::new();
+    let started = Instant::now();
+    let cards = stage.serve(&["--cards", "1", "--linger", "1"]);
+    let card = VfioUser::open(&stage.fabric().join("card0")).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(stage.status().unwrap().cards[0].is_taken);
+    drop(card);
+    assert_eq!(cards.end(), Some(0));
+    assert!(started.elapsed() > Duration::from_millis(2500));
+    assert!(!stage.fabric().join("control").exists());
+}
+
+#[test]
+fn a_fabric_in_the_background_is_served_when_the_command_returns() {
+    let stage = Stage::new();
+    let told = stage.done(&["fabric", "--cards", "1", "--linger", "1", "--detach"]);
+    let socket: PathBuf = stage.fabric().join("card0");
+    assert_eq!(told, format!("card0 {}\n\n", socket.display()));
+    VfioUser::open(&socket).unwrap();
+    let log = stage.fabric().join("fabric.log");
+    until("its log tells of the client", || {
+        std::fs::read_to_string(&log).unwrap().contains("has come").then_some(())
+    });
+}
+
+#[test]
+fn a_fabric_that_does_not_start_in_the_background_says_why() {
+    let stage = Stage::new();
+    let said = stage.run(&["fabric", "--cards", "3", "--detach"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.error.contains("3 stations, cards and ends, on a cable"), "{said:?}");
+}

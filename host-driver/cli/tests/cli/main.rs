@@ -1,0 +1,9 @@
+//! The command line as its users have it: processes, folders, exit codes.
+
+#![cfg(feature = "sim")]
+#![forbid(unsafe_code)]
+
+mod devices;
+mod exec;
+mod fabric;
+mod stage;

@@ -1,0 +1,66 @@
+//! What can go wrong on the way to a fabric.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nobody has the folder.
+    #[error("no fabric runs at {}: `stroma fabric --sockets {}` starts one", folder.display(), folder.display())]
+    NotRunning {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// Somebody has it.
+    #[error("a fabric runs at {} already{}: end it, or choose another folder", folder.display(), of(*process))]
+    Taken {
+        /// Which.
+        folder: PathBuf,
+        /// Who has it, if that is known.
+        process: Option<u32>,
+    },
+    /// In a place that everybody may write to, somebody else was there before.
+    #[error("{} is not a folder of this user's alone, and so not to be trusted: remove it, or set STROMA_FABRIC", folder.display())]
+    Foreign {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// A file or a socket of the folder cannot be had.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The fabric has ended, or takes no more requests.
+    #[error("asking the fabric at {}: it has closed the connection", folder.display())]
+    Closed {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// What came back is no answer.
+    #[error("asking the fabric at {}: {source} in its answer", folder.display())]
+    Language {
+        /// Which.
+        folder: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// The fabric refuses.
+    #[error("the fabric at {} says: {says}", folder.display())]
+    Refused {
+        /// Which.
+        folder: PathBuf,
+        /// Its words.
+        says: String,
+    },
+}
+
+fn of(process: Option<u32>) -> String {
+    process.map_or_else(String::new, |process| format!(", process {process}"))
+}

@@ -1,0 +1,138 @@
+//! The socket where a fabric is asked about itself.
+//!
+//! 1. Requests and answers are lines of JSON ([`stroma_control::Request`]). What is no request is answered with an error.
+//! 2. Each connection has a thread, and there are [`PLACES`]; one more is answered with an error and closed.
+//! 3. A request is there within [`PATIENCE`], in [`REQUEST_MAX`] bytes, and so long may its answer take to be fetched. Otherwise the
+//!    connection ends. Nobody else notices, the cards least of all.
+
+mod line;
+
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use stroma_control::{Answer, CardStatus, REQUEST_MAX, Request, Status};
+
+use crate::Plan;
+use crate::clients::{Client, Clients};
+use crate::order::{Order, Orders};
+use line::read_line;
+
+/// Connections at a time.
+const PLACES: usize = 32;
+/// How long a request may take to arrive, and an answer to be fetched.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is known where requests are answered.
+pub(crate) struct Desk {
+    pub(crate) plan: Plan,
+    /// Where the cards are served, from the root on.
+    pub(crate) folder: PathBuf,
+    pub(crate) clients: Arc<Clients>,
+    /// The way of the first card.
+    pub(crate) orders: Orders,
+}
+
+/// The socket, and who answers there.
+pub(crate) struct Control {
+    listener: UnixListener,
+    desk: Arc<Desk>,
+}
+
+impl Control {
+    /// Makes the socket, in place of one that a fabric has left; that none runs the lock tells.
+    pub(crate) fn bind(path: &Path, desk: Desk) -> io::Result<Self> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        Ok(Self { listener: UnixListener::bind(path)?, desk: Arc::new(desk) })
+    }
+
+    /// Answers whoever comes, until the socket fails.
+    pub(crate) fn run(self) -> io::Result<()> {
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            // Each of those who talk has the desk, too.
+            if Arc::strong_count(&self.desk) > PLACES {
+                // A line fits into any socket's buffer; who does not read it loses it.
+                let _ = say(&stream, &Answer::<()>::Error(format!("{PLACES} others are being answered")));
+                continue;
+            }
+            let desk = Arc::clone(&self.desk);
+            thread::spawn(move || desk.serve(&stream));
+        }
+    }
+}
+
+impl Desk {
+    /// One request after the other, until something is wrong with the connection.
+    fn serve(&self, stream: &UnixStream) {
+        let mut rest = Vec::new();
+        // The time for an answer is the system's to keep.
+        let mut outcome = stream.set_write_timeout(Some(PATIENCE));
+        while outcome.is_ok() {
+            outcome = match read_line(stream, &mut rest, REQUEST_MAX, Instant::now() + PATIENCE) {
+                Ok(Some(line)) => self.answer(stream, &line),
+                Ok(None) => return,
+                Err(error) => {
+                    let _ = say(stream, &Answer::<()>::Error(error.to_string()));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn answer(&self, stream: &UnixStream, line: &[u8]) -> io::Result<()> {
+        match serde_json::from_slice(line) {
+            Ok(Request::Status {}) => say(stream, &self.status()),
+            Ok(Request::Hold {}) if self.clients.hold() => say(stream, &Answer::Ok(())),
+            // As if it had ended already.
+            Ok(Request::Hold {}) => Err(ErrorKind::ConnectionAborted.into()),
+            Ok(_) => say(stream, &Answer::<()>::Error("not in this fabric".to_owned())),
+            Err(error) => say(stream, &Answer::<()>::Error(format!("no request: {error}"))),
+        }
+    }
+
+    fn status(&self) -> Answer<Status> {
+        let Ok(simulated_ns) = self.orders.give(Order::Now) else {
+            return Answer::Error("nobody simulates any more".to_owned());
+        };
+        let card = |(number, client): (usize, Option<Client>)| CardStatus {
+            number,
+            socket: stroma_control::card(&self.folder, number),
+            is_taken: client.is_some(),
+            pid: client.and_then(|client| client.process),
+        };
+        Answer::Ok(Status {
+            process: std::process::id(),
+            profile: self.plan.profile.name().to_owned(),
+            wire: self.plan.wire.to_string(),
+            simulated_ns,
+            cards: self.clients.list().into_iter().enumerate().map(card).collect(),
+            plan: serde_json::to_value(&self.plan).unwrap_or_default(),
+        })
+    }
+}
+
+/// An answer, a line.
+fn say<T: Serialize>(mut stream: &UnixStream, answer: &Answer<T>) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+#[cfg(test)]
+mod tests;

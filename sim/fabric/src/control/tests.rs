@@ -1,0 +1,111 @@
+//! A fabric that is asked, by those who know how and by those who do not.
+
+use std::io::{BufRead, BufReader, Read};
+use std::sync::mpsc::Receiver;
+
+use stroma_control::Client as Asker;
+use tempfile::TempDir;
+
+use super::*;
+use crate::order::Request as Given;
+
+/// A desk of two cards, the second of which has a client; and a simulation that knows how late it is.
+fn desk(linger: Option<Duration>) -> (TempDir, Arc<Clients>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut orders, given): (Vec<Orders>, Receiver<Given>) = Orders::new(2);
+    thread::spawn(move || {
+        for request in given {
+            assert!(matches!(request.order, Order::Now));
+            let _ = request.answer.send(Ok(1234));
+        }
+    });
+    let clients = Arc::new(Clients::new(2));
+    clients.come(1, Some(77));
+    let path = folder.path().to_path_buf();
+    let desk = Desk {
+        plan: Plan::new(&path),
+        folder: path.clone(),
+        clients: Arc::clone(&clients),
+        orders: orders.remove(0),
+    };
+    let control = Control::bind(&stroma_control::control(&path), desk).unwrap();
+    thread::spawn(move || control.run());
+    if let Some(linger) = linger {
+        clients.go(1);
+        clients.wait_for_nobody(linger);
+    }
+    (folder, clients)
+}
+
+fn connect(folder: &TempDir) -> UnixStream {
+    UnixStream::connect(stroma_control::control(folder.path())).unwrap()
+}
+
+/// What is answered to lines, as text.
+fn answers(stream: &UnixStream, lines: &str) -> Vec<String> {
+    let mut writer = stream;
+    writer.write_all(lines.as_bytes()).unwrap();
+    let count = lines.matches('\n').count();
+    BufReader::new(stream).lines().take(count).map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_fabric_tells_what_it_is_and_who_has_its_cards() {
+    let (folder, _) = desk(None);
+    let status = stroma_control::find(folder.path()).unwrap().unwrap();
+    assert_eq!((status.profile.as_str(), status.wire.as_str()), ("10g", "cable"));
+    assert_eq!((status.simulated_ns, status.process), (1234, std::process::id()));
+    let card = |number: usize, pid: Option<u32>| CardStatus {
+        number,
+        socket: folder.path().join(format!("card{number}")),
+        is_taken: pid.is_some(),
+        pid,
+    };
+    assert_eq!(status.cards, [card(0, None), card(1, Some(77))]);
+    let plan: Plan = serde_json::from_value(status.plan).unwrap();
+    assert_eq!(plan, Plan::new(folder.path()));
+}
+
+#[test]
+fn what_is_no_request_is_answered_with_an_error_and_the_next_is_served() {
+    let (folder, _) = desk(None);
+    let lines =
+        "dance\n{\"request\":\"dance\"}\n\n{\"request\":\"status\",\"card\":1}\n{\"request\":\"hold\"}\n";
+    let stream = connect(&folder);
+    let said = answers(&stream, lines);
+    for wrong in &said[..4] {
+        assert!(wrong.starts_with(r#"{"error":"no request: "#), "{wrong}");
+    }
+    assert_eq!(said[4], r#"{"ok":null}"#);
+}
+
+#[test]
+fn a_request_that_is_too_long_ends_its_connection_and_no_other() {
+    let (folder, _) = desk(None);
+    let (mut long, other) = (connect(&folder), connect(&folder));
+    long.write_all(&[b'x'; REQUEST_MAX + 1]).unwrap();
+    let mut said = String::new();
+    let _ = long.read_to_string(&mut said);
+    assert_eq!(said, "{\"error\":\"a request of more than 4096 bytes\"}\n");
+    assert_eq!(answers(&other, "{\"request\":\"hold\"}\n"), [r#"{"ok":null}"#]);
+}
+
+#[test]
+fn clients_that_say_nothing_leave_room_for_others_when_they_go() {
+    let (folder, _) = desk(None);
+    let silent: Vec<UnixStream> = (0..PLACES).map(|_| connect(&folder)).collect();
+    let refused = answers(&connect(&folder), "\n");
+    assert_eq!(refused, [format!(r#"{{"error":"{PLACES} others are being answered"}}"#)]);
+    drop(silent);
+    let deadline = Instant::now() + PATIENCE;
+    while Asker::connect(folder.path()).unwrap().ask::<()>(&Request::Hold {}).is_err() {
+        assert!(Instant::now() < deadline, "places are not given back");
+    }
+}
+
+#[test]
+fn a_fabric_that_is_about_to_end_promises_nothing() {
+    let (folder, _) = desk(Some(Duration::from_millis(1)));
+    let refused = Asker::connect(folder.path()).unwrap().ask::<()>(&Request::Hold {}).unwrap_err();
+    assert!(matches!(refused, stroma_control::Error::Closed { .. }), "{refused}");
+}
