@@ -1,14 +1,17 @@
 //! Cards by name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use anyhow::Context;
 use stroma_device::{Backend, Vfio, VfioUser};
 
 /// Where a card is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CardName {
+    /// Of the fabric, with this number.
+    Fabric(usize),
     /// At this PCI address.
     Pci(String),
     /// Served at this socket.
@@ -16,6 +19,31 @@ pub(crate) enum CardName {
     /// In this process.
     #[cfg(feature = "sim")]
     Simulated(stroma_top::Profile),
+}
+
+/// A card, and the fabric that is meant if it is one of a fabric.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Target {
+    /// `stroma0` or a number for a card of the fabric, a PCI address such as 0000:01:00.0, the path of a socket, or `sim`, `sim:100g` for a card of its own.
+    #[arg(value_name = "CARD")]
+    pub(crate) name: CardName,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// Which fabric is meant.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Place {
+    /// Folder of the fabric; `$STROMA_FABRIC` if nobody says, else `$XDG_RUNTIME_DIR/stroma`, else `/tmp/stroma-UID`.
+    #[arg(long = "fabric", value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+impl Place {
+    /// Its folder.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folder.clone().unwrap_or_else(stroma_control::folder)
+    }
 }
 
 impl FromStr for CardName {
@@ -29,7 +57,9 @@ impl FromStr for CardName {
             "sim:100g" => Ok(Self::Simulated(stroma_top::Profile::HundredGig)),
             socket if socket.contains('/') => Ok(Self::Socket(socket.into())),
             address if is_address(address) => Ok(Self::Pci(address.to_owned())),
-            _ => Err("a PCI address such as 0000:01:00.0 (`lspci -D` lists them), the path of a socket, sim, sim:10g or sim:100g".to_owned()),
+            name => number(name).map(Self::Fabric).map_err(|_| {
+                "stroma0 for a card of the fabric (`stroma devices` lists them), a PCI address such as 0000:01:00.0 (`lspci -D` lists them), the path of a socket, sim, sim:10g or sim:100g".to_owned()
+            }),
         }
     }
 }
@@ -50,19 +80,55 @@ fn is_address(text: &str) -> bool {
     domain && bus && device && function && parts.next().is_none()
 }
 
-impl CardName {
-    /// Opens the card.
-    pub(crate) fn open(&self) -> Result<Arc<dyn Backend>, Box<dyn std::error::Error>> {
-        Ok(match self {
-            Self::Pci(address) => Arc::new(Vfio::open(address)?),
-            Self::Socket(path) => Arc::new(VfioUser::open(path)?),
-            #[cfg(feature = "sim")]
-            Self::Simulated(profile) => {
-                let world = stroma_sim::World::new(*profile, 1, &stroma_verilate::Options::default())?;
-                Arc::new(stroma_sim::SimBackend::new(&stroma_sim::Shared::new(world), 0))
-            }
-        })
+impl Target {
+    /// Opens the card: from now on nobody else has it.
+    pub(crate) fn open(&self) -> anyhow::Result<Arc<dyn Backend>> {
+        open(&self.name, &self.place.folder())
     }
+
+    /// A card of a fabric, whether it is named by its number or by its socket: the fabric's folder, and the number.
+    pub(crate) fn of_fabric(&self) -> anyhow::Result<Option<(PathBuf, usize)>> {
+        match &self.name {
+            CardName::Fabric(number) => Ok(Some((self.place.folder(), *number))),
+            CardName::Socket(path) => {
+                let path = std::path::absolute(path)
+                    .with_context(|| format!("finding the socket {}", path.display()))?;
+                let Some(folder) = path.parent() else { return Ok(None) };
+                let Some(status) = stroma_control::find(folder)? else { return Ok(None) };
+                let number = status.cards.iter().find(|card| card.socket == path).map(|card| card.number);
+                Ok(number.map(|number| (folder.to_path_buf(), number)))
+            }
+            CardName::Pci(_) => Ok(None),
+            #[cfg(feature = "sim")]
+            CardName::Simulated(_) => Ok(None),
+        }
+    }
+}
+
+/// Opens a card; one of a fabric if that is what the name says.
+pub(crate) fn open(name: &CardName, folder: &Path) -> anyhow::Result<Arc<dyn Backend>> {
+    Ok(match name {
+        CardName::Fabric(number) => {
+            // Where no fabric is, or no such card, this says so better than a socket that is not there.
+            find(folder, *number)?;
+            Arc::new(VfioUser::open(&stroma_control::card(folder, *number))?)
+        }
+        CardName::Pci(address) => Arc::new(Vfio::open(address)?),
+        CardName::Socket(path) => Arc::new(VfioUser::open(path)?),
+        #[cfg(feature = "sim")]
+        CardName::Simulated(profile) => {
+            let world = stroma_sim::World::new(*profile, 1, &stroma_verilate::Options::default())?;
+            Arc::new(stroma_sim::SimBackend::new(&stroma_sim::Shared::new(world), 0))
+        }
+    })
+}
+
+/// What a fabric is, which has to have this card.
+pub(crate) fn find(folder: &Path, number: usize) -> anyhow::Result<stroma_control::Status> {
+    let status: stroma_control::Status = stroma_control::ask(folder, &stroma_control::Request::Status {})?;
+    let count = status.cards.len();
+    anyhow::ensure!(number < count, "card {number}: the fabric has {count}, and they are counted from 0");
+    Ok(status)
 }
 
 #[cfg(test)]
@@ -75,7 +141,10 @@ mod tests {
         assert_eq!("0000:41:00.0".parse(), pci("0000:41:00.0"));
         assert_eq!("/tmp/card0".parse(), Ok(CardName::Socket("/tmp/card0".into())));
         assert_eq!("./card0".parse(), Ok(CardName::Socket("./card0".into())));
-        for wrong in ["", "card0", "41:00.0", "0000:41:00", "0000:41:00.0.0", "0000:4g:00.0", "sim:40g"] {
+        assert_eq!("stroma1".parse(), Ok(CardName::Fabric(1)));
+        assert_eq!("12".parse(), Ok(CardName::Fabric(12)));
+        let wrong = ["", "card0", "stroma", "stroma-1", "41:00.0", "0000:41:00", "0000:41:00.0.0", "sim:40g"];
+        for wrong in wrong.into_iter().chain(["0000:4g:00.0"]) {
             assert!(wrong.parse::<CardName>().is_err_and(|says| says.contains("lspci -D")), "{wrong}");
         }
     }

@@ -10,16 +10,22 @@ mod devices;
 mod exec;
 #[cfg(feature = "sim")]
 mod fabric;
+mod info;
+mod kernels;
+mod look;
+mod registers;
 mod selftest;
 mod table;
 
-use std::path::PathBuf;
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 
-use card::CardName;
+use card::{Place, Target};
+use look::Look;
 
 /// What can be done with Stroma cards, on a board and simulated.
 #[derive(Debug, Parser)]
@@ -36,9 +42,35 @@ enum Command {
     Exec(Box<exec::Arguments>),
     /// Lists cards: those of a fabric, and PCI devices of this machine.
     Devices {
-        /// Folder of the fabric; `$STROMA_FABRIC` if nobody says, else `$XDG_RUNTIME_DIR/stroma`, else `/tmp/stroma-UID`.
-        #[arg(long, value_name = "FOLDER")]
-        fabric: Option<PathBuf>,
+        #[command(flatten)]
+        place: Place,
+        /// For programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tells who a card is, how large, and what it can do; whoever has it goes on.
+    Info {
+        #[command(flatten)]
+        card: Target,
+        /// For programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Reads registers of a card by their names; whoever has it goes on.
+    Regs {
+        #[command(flatten)]
+        card: Target,
+        /// A block, a register or both: counters, `tx_frames`, port.mac, kernels.invoked[3]. All that can be read, if none is named.
+        #[arg(value_name = "NAME")]
+        names: Vec<registers::Choice>,
+        /// For programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lists the kernels of a card, and how often they ran; whoever has it goes on.
+    Kernels {
+        #[command(flatten)]
+        card: Target,
         /// For programs.
         #[arg(long)]
         json: bool,
@@ -47,8 +79,8 @@ enum Command {
     ///
     /// Each step builds on those before it; the first that fails ends the test, and the exit code is 1.
     Selftest {
-        /// A PCI address such as 0000:01:00.0, the path of a fabric's socket, or `sim`, `sim:100g` for a card of its own.
-        card: CardName,
+        #[command(flatten)]
+        card: Target,
     },
     /// Gives a PCI device to vfio-pci, so that programs can open it.
     Bind {
@@ -67,8 +99,21 @@ enum Command {
 
 fn main() -> ExitCode {
     run(Arguments::parse().command).unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", words(&error));
         ExitCode::FAILURE
+    })
+}
+
+/// What went wrong and why, each reason once: many errors name theirs themselves.
+fn words(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, reason| {
+        if said.is_empty() {
+            reason
+        } else if said.ends_with(&reason) {
+            said
+        } else {
+            format!("{said}: {reason}")
+        }
     })
 }
 
@@ -77,32 +122,49 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "sim")]
         Command::Fabric(arguments) => return fabric::run(*arguments),
         Command::Exec(arguments) => return exec::run(*arguments),
-        Command::Devices { fabric, json } => list(fabric, json)?,
-        Command::Selftest { card } => return Ok(selftest::run(&card)),
+        Command::Devices { place, json } => list(&place, json)?,
+        Command::Info { card, json } => show(&info::Info::of(&Look::at(&card)?)?, json)?,
+        Command::Regs { card, names, json } => show(&registers::read(&Look::at(&card)?.card, &names)?, json)?,
+        Command::Kernels { card, json } => show(&kernels::Catalogue::of(&Look::at(&card)?.card)?, json)?,
+        Command::Selftest { card } => selftest::run(&card)?,
         Command::Bind { address, owner } => println!("{}", bind::System::here().bind(&address, owner)?),
         Command::Unbind { address } => println!("{}", bind::System::here().unbind(&address)?),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(fabric: Option<PathBuf>, json: bool) -> anyhow::Result<()> {
-    let folder = fabric.unwrap_or_else(stroma_control::folder);
-    let devices = devices::Devices::find(&folder)?;
+/// For people, or for programs.
+fn show(what: &(impl Display + Serialize), json: bool) -> anyhow::Result<()> {
     if json {
-        println!("{}", serde_json::to_string_pretty(&devices).context("writing JSON")?);
-    } else if devices.are_none() {
-        eprintln!("no cards: no fabric runs at {}, and no PCI device is 10ee:5354", folder.display());
+        println!("{}", serde_json::to_string_pretty(what).context("writing JSON")?);
     } else {
-        print!("{devices}");
+        print!("{what}");
     }
     Ok(())
+}
+
+fn list(place: &Place, json: bool) -> anyhow::Result<()> {
+    let folder = place.folder();
+    let devices = devices::Devices::find(&folder)?;
+    if devices.are_none() && !json {
+        eprintln!("no cards: no fabric runs at {}, and no PCI device is 10ee:5354", folder.display());
+        return Ok(());
+    }
+    show(&devices, json)
 }
 
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
-    use super::Arguments;
+    use super::{Arguments, words};
+
+    #[test]
+    fn each_reason_is_told_once() {
+        let inner = std::io::Error::other("no");
+        let error = anyhow::Error::new(inner).context("opening x: no").context("starting");
+        assert_eq!(words(&error), "starting: opening x: no");
+    }
 
     #[test]
     fn the_command_line_makes_sense() {

@@ -4,14 +4,13 @@ mod bench;
 mod steps;
 
 use std::error::Error;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stroma_device::Backend;
 use stroma_verbs::Device;
 
-use crate::card::CardName;
+use crate::card::Target;
 use bench::Bench;
 use steps::STEPS;
 
@@ -22,14 +21,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) type Outcome = Result<String, Box<dyn Error>>;
 
 /// Tests a card; a line for each step.
-pub(crate) fn run(card: &CardName) -> ExitCode {
-    match card.open().and_then(|backend| test(&backend, &mut |line| println!("{line}"))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+pub(crate) fn run(card: &Target) -> anyhow::Result<()> {
+    test(&card.open()?, &mut |line| println!("{line}")).map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 /// The steps, one after the other, until one fails.

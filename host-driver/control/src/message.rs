@@ -16,6 +16,15 @@ pub enum Request {
     Status {},
     /// A client is about to come: a fabric that ends when nobody is there begins to wait anew. Answered with nothing.
     Hold {},
+    /// A read of a card's BAR0, as its host would make it, whoever has the card; answered with the value.
+    Read {
+        /// Which card.
+        card: usize,
+        /// Byte in the BAR, a multiple of the width.
+        offset: u64,
+        /// Bytes, 4 or 8.
+        width: usize,
+    },
 }
 
 /// `{"ok":...}` with what was asked for, or `{"error":"..."}`.
@@ -30,7 +39,6 @@ pub enum Answer<T> {
 
 /// What a fabric is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Status {
     /// Its process.
     pub process: u32,
@@ -48,7 +56,6 @@ pub struct Status {
 
 /// A card of a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct CardStatus {
     /// Its number.
     pub number: usize,

@@ -7,7 +7,7 @@ use stroma_abi::{
         map::{CATALOGUE_MAX, KERNEL_LIMIT, KERNEL_PATIENCE, catalogue, kernels},
     },
 };
-use stroma_device::part;
+use stroma_device::{Card, part};
 
 use crate::{Device, Error, Result};
 
@@ -51,22 +51,53 @@ impl Default for KernelLimits {
     }
 }
 
+/// The kernels of a card, by slot, whoever has opened it.
+///
+/// # Errors
+/// As [`Device::kernels`].
+pub fn kernels_of(card: &Card) -> Result<Vec<Kernel>> {
+    let read = |slot| {
+        let entry = card.read_element(&catalogue::BLOCK, &catalogue::KERNEL, slot)?;
+        Ok(Kernel {
+            operation: part(&catalogue::KERNEL, "operation", entry),
+            version: part(&catalogue::KERNEL, "version", entry),
+            parameter_layout: part(&catalogue::KERNEL, "parameter_layout", entry),
+        })
+    };
+    (0..slots_of(card)?).map(read).collect()
+}
+
+/// What is counted of the kernel in a slot of a card, whoever has opened it.
+///
+/// # Errors
+/// As [`Device::kernel_counters`].
+pub fn kernel_counters_of(card: &Card, slot: usize) -> Result<KernelCounters> {
+    let slots = slots_of(card)?;
+    if slot >= slots {
+        return Err(Error::NoKernel { slot, slots });
+    }
+    let read = |counter: &Reg| card.read_element(&kernels::BLOCK, counter, slot);
+    Ok(KernelCounters {
+        invoked: read(&kernels::INVOKED)?,
+        succeeded: read(&kernels::SUCCEEDED)?,
+        failed: read(&kernels::FAILED)?,
+        stopped: read(&kernels::STOPPED)?,
+    })
+}
+
+fn slots_of(card: &Card) -> Result<usize> {
+    let slots = card.read(&catalogue::BLOCK, &catalogue::SLOTS)?;
+    let bad = || Error::BadCatalogue { slots, room: CATALOGUE_MAX };
+    usize::try_from(slots).ok().filter(|slots| *slots <= CATALOGUE_MAX).ok_or_else(bad)
+}
+
 impl Device {
     /// The kernels of the card, by slot.
     ///
     /// # Errors
     /// [`Error::BadCatalogue`] when the card tells of more than a catalogue has room for; when it cannot be reached.
     pub fn kernels(&self) -> Result<Vec<Kernel>> {
-        let slots = self.kernel_slots()?;
-        let read = |slot| {
-            let entry = self.card().read_element(&catalogue::BLOCK, &catalogue::KERNEL, slot)?;
-            Ok(Kernel {
-                operation: part(&catalogue::KERNEL, "operation", entry),
-                version: part(&catalogue::KERNEL, "version", entry),
-                parameter_layout: part(&catalogue::KERNEL, "parameter_layout", entry),
-            })
-        };
-        (0..slots).map(read).collect()
+        kernels_of(self.card())
     }
 
     /// What is counted of the kernel in a slot. The numbers are read one after the other, while the kernel goes on.
@@ -74,17 +105,7 @@ impl Device {
     /// # Errors
     /// [`Error::NoKernel`] when the card has no such slot; as [`Self::kernels`].
     pub fn kernel_counters(&self, slot: usize) -> Result<KernelCounters> {
-        let slots = self.kernel_slots()?;
-        if slot >= slots {
-            return Err(Error::NoKernel { slot, slots });
-        }
-        let read = |counter: &Reg| self.card().read_element(&kernels::BLOCK, counter, slot);
-        Ok(KernelCounters {
-            invoked: read(&kernels::INVOKED)?,
-            succeeded: read(&kernels::SUCCEEDED)?,
-            failed: read(&kernels::FAILED)?,
-            stopped: read(&kernels::STOPPED)?,
-        })
+        kernel_counters_of(self.card(), slot)
     }
 
     /// How long kernels may take.
@@ -103,11 +124,5 @@ impl Device {
     pub fn set_kernel_limits(&self, limits: KernelLimits) -> Result<()> {
         self.card().write(&kernels::BLOCK, &kernels::LIMIT, limits.limit.into())?;
         Ok(self.card().write(&kernels::BLOCK, &kernels::PATIENCE, limits.patience.into())?)
-    }
-
-    fn kernel_slots(&self) -> Result<usize> {
-        let slots = self.card().read(&catalogue::BLOCK, &catalogue::SLOTS)?;
-        let bad = || Error::BadCatalogue { slots, room: CATALOGUE_MAX };
-        usize::try_from(slots).ok().filter(|slots| *slots <= CATALOGUE_MAX).ok_or_else(bad)
     }
 }

@@ -104,7 +104,7 @@ pub use dump::{Dump, View};
 pub use error::{Error, Result};
 pub use grh::Grh;
 pub use groups::Membership;
-pub use kernels::{Kernel, KernelCounters, KernelLimits};
+pub use kernels::{Kernel, KernelCounters, KernelLimits, kernel_counters_of, kernels_of};
 pub use memory_region::{MemoryRegion, RegionBuilder};
 pub use memory_window::MemoryWindow;
 pub use neighbours::Neighbours;

@@ -17,7 +17,9 @@ pub struct Port<'a> {
 }
 
 impl<'a> Port<'a> {
-    pub(crate) fn new(card: &'a Card) -> Self {
+    /// The port of a card, whoever has opened it.
+    #[must_use]
+    pub fn new(card: &'a Card) -> Self {
         Self { card }
     }
 

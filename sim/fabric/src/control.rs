@@ -15,10 +15,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use stroma_abi::regs::map::BAR0;
 use stroma_control::{Answer, CardStatus, REQUEST_MAX, Request, Status};
+
+use stroma_vfio_user::body::region;
 
 use crate::Plan;
 use crate::clients::{Client, Clients};
+use crate::function;
 use crate::order::{Order, Orders};
 use line::read_line;
 
@@ -33,8 +37,8 @@ pub(crate) struct Desk {
     /// Where the cards are served, from the root on.
     pub(crate) folder: PathBuf,
     pub(crate) clients: Arc<Clients>,
-    /// The way of the first card.
-    pub(crate) orders: Orders,
+    /// A way to each of the cards.
+    pub(crate) orders: Vec<Orders>,
 }
 
 /// The socket, and who answers there.
@@ -97,26 +101,47 @@ impl Desk {
 
     fn answer(&self, stream: &UnixStream, line: &[u8]) -> io::Result<()> {
         match serde_json::from_slice(line) {
-            Ok(Request::Status {}) => say(stream, &self.status()),
+            Ok(Request::Status {}) => say(stream, &Answer::Ok(self.status()?)),
             Ok(Request::Hold {}) if self.clients.hold() => say(stream, &Answer::Ok(())),
             // As if it had ended already.
             Ok(Request::Hold {}) => Err(ErrorKind::ConnectionAborted.into()),
+            Ok(Request::Read { card, offset, width }) => say(stream, &self.read(card, offset, width)),
             Ok(_) => say(stream, &Answer::<()>::Error("not in this fabric".to_owned())),
             Err(error) => say(stream, &Answer::<()>::Error(format!("no request: {error}"))),
         }
     }
 
-    fn status(&self) -> Answer<Status> {
-        let Ok(simulated_ns) = self.orders.give(Order::Now) else {
-            return Answer::Error("nobody simulates any more".to_owned());
+    /// Reads from BAR0 of a card.
+    fn read(&self, card: usize, offset: u64, width: usize) -> Answer<u64> {
+        let Some(orders) = self.orders.get(card) else {
+            return Answer::Error(format!("card {card}: there are {}, counted from 0", self.orders.len()));
         };
+        let at = match function::address(region::BAR0, offset, width) {
+            Ok(at) if offset < BAR0.len as u64 => at,
+            _ => {
+                return Answer::Error(format!(
+                    "{width} bytes at {offset:#x}: 4 or 8 are read, at a multiple of them, below {:#x}",
+                    BAR0.len
+                ));
+            }
+        };
+        let mut bytes = [0; 8];
+        match function::load(orders, at, &mut bytes[..width]) {
+            Ok(()) => Answer::Ok(u64::from_le_bytes(bytes)),
+            Err(error) => Answer::Error(format!("a load of {width} bytes at {offset:#x}: {error}")),
+        }
+    }
+
+    /// What the fabric is; nothing, as if it had ended already, when nobody simulates any more.
+    fn status(&self) -> io::Result<Status> {
+        let simulated_ns = self.orders[0].give(Order::Now)?;
         let card = |(number, client): (usize, Option<Client>)| CardStatus {
             number,
             socket: stroma_control::card(&self.folder, number),
             is_taken: client.is_some(),
             pid: client.and_then(|client| client.process),
         };
-        Answer::Ok(Status {
+        Ok(Status {
             process: std::process::id(),
             profile: self.plan.profile.name().to_owned(),
             wire: self.plan.wire.to_string(),

@@ -133,15 +133,14 @@ impl Fabric {
         clear(&folder, &sockets);
         let pages = plan.profile.capacity().doorbell_pages();
         // All sockets are made before anybody is served: who finds one finds all.
-        let servers = orders.into_iter().zip(&sockets).enumerate().map(|(card, (orders, path))| {
+        let servers = orders.iter().cloned().zip(&sockets).enumerate().map(|(card, (orders, path))| {
             let function = CardFunction::new(card, orders, &clients, pages, report);
             Server::bind(path, Arc::new(function))
                 .map_err(|source| Error::Socket { path: path.clone(), source })
         });
         let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;
         let path = stroma_control::control(&folder);
-        let desk =
-            Desk { plan: plan.clone(), folder, clients: Arc::clone(&clients), orders: anybody.clone() };
+        let desk = Desk { plan: plan.clone(), folder, clients: Arc::clone(&clients), orders };
         let control =
             Control::bind(&path, desk).map_err(|source| Error::Socket { path: path.clone(), source })?;
         let simulation = Simulation::new(world, plan.cards, requests, report);

@@ -94,11 +94,20 @@ impl CardFunction {
 }
 
 /// Where an access of 4 or 8 bytes that lies on a multiple of them is at the card's pins.
-fn address(region: usize, offset: u64, width: usize) -> Result<u64, Errno> {
+pub(crate) fn address(region: usize, offset: u64, width: usize) -> Result<u64, Errno> {
     if !matches!(width, 4 | 8) || !offset.is_multiple_of(width as u64) {
         return Err(Errno::INVAL);
     }
     Ok(if region == BAR2_REGION { BAR2_AT as u64 + offset } else { offset })
+}
+
+/// Loads 4 or 8 bytes from where they are at the card's pins.
+pub(crate) fn load(orders: &Orders, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
+    let word = orders.give(Order::Access(Access::Load { address }))?.to_le_bytes();
+    // A word of eight bytes comes back, whichever half was asked for.
+    let half = usize::try_from(address % 8).expect("less than 8");
+    bytes.copy_from_slice(&word[half..half + bytes.len()]);
+    Ok(())
 }
 
 impl Function for CardFunction {
@@ -137,10 +146,7 @@ impl Function for CardFunction {
             }
             _ => {
                 let address = self.address(region, offset, bytes.len())?;
-                let word = self.orders.give(Order::Access(Access::Load { address }))?.to_le_bytes();
-                // A word of eight bytes comes back, whichever half was asked for.
-                let half = usize::try_from(address % 8).expect("less than 8");
-                bytes.copy_from_slice(&word[half..half + bytes.len()]);
+                load(&self.orders, address, bytes)?;
             }
         }
         Ok(())

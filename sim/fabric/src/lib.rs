@@ -20,6 +20,7 @@ mod config_space;
 mod control;
 mod fabric;
 mod function;
+mod host;
 mod memory;
 mod order;
 mod plan;

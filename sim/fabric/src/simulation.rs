@@ -12,11 +12,11 @@ use stroma_sim::World;
 use stroma_sim::host::bars::Access;
 use stroma_sim::host::iommu::{self, MapError, PAGE_BYTES};
 use stroma_vfio_user::Errno;
-use stroma_vfio_user::server::{Faults, Range};
+use stroma_vfio_user::server::Range;
 use stroma_vfio_user::version::MAPS_MAX;
 
 use crate::Report;
-use crate::bell::Bell;
+use crate::host::Host;
 use crate::memory::ClientMemory;
 use crate::order::{Answer, Order, Request};
 
@@ -28,44 +28,6 @@ const NAP: Duration = Duration::from_micros(50);
 const STORES: usize = 32;
 /// Cycles after which a load without an answer is a fault of the card.
 const LOAD_LIMIT: u64 = 100_000;
-
-/// What a card's host waits for, and how it is told.
-#[derive(Default)]
-struct Host {
-    /// Somebody is attached, and hears of accesses that led nowhere.
-    client: Option<Faults>,
-    /// A load under way, and the cycle by which it should have ended.
-    load: Option<(SyncSender<Answer>, u64)>,
-    /// A store that waits for room.
-    store: Option<SyncSender<Answer>>,
-    bells: [Option<Bell>; VECTORS],
-    /// Interrupts that nobody was connected to.
-    pending: [bool; VECTORS],
-    faults: u64,
-}
-
-impl Host {
-    fn interrupt(&mut self, vector: usize) {
-        match &self.bells[vector] {
-            Some(bell) => bell.ring(),
-            None => self.pending[vector] = true,
-        }
-    }
-
-    /// Connects interrupts; one that came before is told now.
-    fn connect(&mut self, start: usize, bells: Vec<Option<Bell>>) -> Answer {
-        let places = self.bells.get_mut(start..start + bells.len()).ok_or(Errno::INVAL)?;
-        for ((place, pending), bell) in places.iter_mut().zip(&mut self.pending[start..]).zip(bells) {
-            if let Some(bell) = &bell
-                && std::mem::take(pending)
-            {
-                bell.ring();
-            }
-            *place = bell;
-        }
-        Ok(0)
-    }
-}
 
 /// The cards, and what their hosts wait for.
 pub(crate) struct Simulation {
@@ -147,6 +109,7 @@ impl Simulation {
                 self.master(card, false);
                 self.world.reset(card);
                 self.hosts[card].pending = [false; VECTORS];
+                self.load(card);
                 Ok(0)
             }
             Order::Look => {
@@ -171,27 +134,63 @@ impl Simulation {
     /// Its memory goes first: from here on no card reaches it. Then the card forgets everything.
     fn detach(&mut self, card: usize) -> Answer {
         self.world.card_at_rest(card).iommu().unmap_between(0, u64::MAX).map_err(|error| errno(&error))?;
-        let host = std::mem::take(&mut self.hosts[card]);
+        let mut host = std::mem::take(&mut self.hosts[card]);
+        // Those of others than the client, who waits for none when it has gone.
+        self.hosts[card].loads = std::mem::take(&mut host.loads);
         if host.faults > 0 {
             (self.report)(&format!("card{card}: {} DMA accesses were stopped in all", host.faults));
         }
         self.world.reset(card);
+        self.load(card);
         self.world.keep_pace(self.hosts.iter().any(|host| host.client.is_some()));
         Ok(0)
     }
 
     /// Makes an access, which is answered when its value is there, or when there is room for another store.
     fn access(&mut self, index: usize, access: Access, answer: SyncSender<Answer>) {
-        let limit = self.world.now() + LOAD_LIMIT;
-        let (card, host) = (self.world.card(index), &mut self.hosts[index]);
-        // The late value of a load that was given up is not the value of this one.
-        card.loaded();
-        card.access(access);
+        let host = &mut self.hosts[index];
         match access {
-            Access::Load { .. } => host.load = Some((answer, limit)),
-            Access::Store { .. } => host.store = Some(answer),
+            Access::Load { address } => {
+                host.loads.push_back((address, answer));
+                if host.loads.len() == 1 {
+                    self.load(index);
+                }
+            }
+            Access::Store { .. } => {
+                host.store = Some(answer);
+                self.world.card(index).access(access);
+            }
         }
         self.deliver(index);
+    }
+
+    /// Begins the first of the loads that wait; once more, if a reset has swallowed it.
+    fn load(&mut self, index: usize) {
+        let limit = self.world.now() + LOAD_LIMIT;
+        let host = &mut self.hosts[index];
+        let Some((address, _)) = host.loads.front() else { return };
+        host.limit = limit;
+        let card = self.world.card(index);
+        // The late value of a load that was given up is not the value of this one.
+        card.loaded();
+        card.access(Access::Load { address: *address });
+    }
+
+    /// The value of the load under way, if it has come or nobody waits for it any longer.
+    fn loaded(&mut self, index: usize) {
+        let now = self.world.now();
+        let host = &mut self.hosts[index];
+        if host.loads.is_empty() {
+            return;
+        }
+        let value = self.world.card_at_rest(index).loaded().map(Ok);
+        if let Some(value) = value.or_else(|| (now >= host.limit).then_some(Err(Errno::TIMEDOUT)))
+            && let Some((_, answer)) = host.loads.pop_front()
+        {
+            // Who asked may have gone.
+            let _ = answer.send(value);
+            self.load(index);
+        }
     }
 
     fn map(&mut self, card: usize, range: Range) -> Answer {
@@ -210,15 +209,8 @@ impl Simulation {
 
     /// Brings what a card has for its host: values, interrupts, news of what went wrong.
     fn deliver(&mut self, index: usize) {
-        let now = self.world.now();
+        self.loaded(index);
         let (card, host) = (self.world.card_at_rest(index), &mut self.hosts[index]);
-        if let Some((answer, limit)) = &host.load {
-            let value = card.loaded().map(Ok).or_else(|| (now >= *limit).then_some(Err(Errno::TIMEDOUT)));
-            if let Some(value) = value {
-                let _ = answer.send(value);
-                host.load = None;
-            }
-        }
         if let Some(answer) = host.store.take_if(|_| card.accesses_under_way() < STORES) {
             let _ = answer.send(Ok(0));
         }

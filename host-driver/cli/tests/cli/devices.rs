@@ -17,7 +17,7 @@ fn cards_of_a_fabric_are_listed_with_who_has_them() {
     assert!(rows[3][4].starts_with('('), "{said}");
     let json: serde_json::Value = serde_json::from_str(&stage.done(&["devices", "--json"])).unwrap();
     assert_eq!(json["fabric"]["cards"][1]["pid"], std::process::id());
-    assert_eq!(json["fabric"]["cards"][0]["is-taken"], false);
+    assert_eq!(json["fabric"]["cards"][0]["is_taken"], false);
 }
 
 #[test]

@@ -6,4 +6,5 @@
 mod devices;
 mod exec;
 mod fabric;
+mod look;
 mod stage;

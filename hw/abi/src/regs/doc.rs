@@ -16,12 +16,13 @@ use crate::{
         queue_pair::{TRANSITIONS, attribute},
     },
     kernel::{
-        consistency::{self, Consistency, ConsistencyStatus},
-        get::{self, BucketEntry, BucketLink, Get, GetStatus, ObjectHead},
-        hyperloglog::{self, HyperLogLog, HyperLogLogStatus},
+        self,
+        consistency::{Consistency, ConsistencyStatus},
+        get::{BucketEntry, BucketLink, Get, GetStatus, ObjectHead},
+        hyperloglog::{HyperLogLog, HyperLogLogStatus},
         prism::{self, PrismStatus},
-        shuffle::{self, Buffer, Shuffle, ShuffleStatus},
-        traversal::{self, Traversal, TraversalStatus},
+        shuffle::{Buffer, Shuffle, ShuffleStatus},
+        traversal::{Traversal, TraversalStatus},
     },
     wire::{Class, RpcStatus, RpcTarget},
 };
@@ -187,16 +188,6 @@ in bits; numbers are little-endian and have 16 bits. Meanings do not count: wher
 | op-code | kernel | `parameter_layout` |
 |---|---|---|";
 
-/// Kernels by op-code: their name, and the layout of their parameters.
-const KERNELS: &[(u16, &str, u32)] = &[
-    (traversal::OPERATION, "traversal", Traversal::LAYOUT),
-    (get::OPERATION, "get", Get::LAYOUT),
-    (consistency::OPERATION, "consistency", Consistency::LAYOUT),
-    (shuffle::OPERATION, "shuffle", Shuffle::LAYOUT),
-    (hyperloglog::OPERATION, "hyperloglog", HyperLogLog::LAYOUT),
-    (prism::OPERATION, "prism", prism::Chain::LAYOUT),
-];
-
 /// The whole document.
 #[must_use]
 pub fn render() -> String {
@@ -224,7 +215,7 @@ pub fn render() -> String {
         page.line(&format_args!("| {bits} | `{name}` | {prose} |"));
     }
     page.line(&format_args!("\n{PARAMETERS}"));
-    for (operation, name, layout) in KERNELS {
+    for (operation, name, layout) in kernel::ALL {
         page.line(&format_args!("| {operation} | `{name}` | {layout:#010x} |"));
     }
 

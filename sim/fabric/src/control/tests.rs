@@ -4,30 +4,30 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::Receiver;
 
 use stroma_control::Client as Asker;
+use stroma_sim::host::bars::Access;
 use tempfile::TempDir;
 
 use super::*;
 use crate::order::Request as Given;
 
-/// A desk of two cards, the second of which has a client; and a simulation that knows how late it is.
+/// A desk of two cards, the second of which has a client; and a simulation that knows how late it is, and reads addresses.
 fn desk(linger: Option<Duration>) -> (TempDir, Arc<Clients>) {
     let folder = tempfile::tempdir().unwrap();
-    let (mut orders, given): (Vec<Orders>, Receiver<Given>) = Orders::new(2);
+    let (orders, given): (Vec<Orders>, Receiver<Given>) = Orders::new(2);
     thread::spawn(move || {
         for request in given {
-            assert!(matches!(request.order, Order::Now));
-            let _ = request.answer.send(Ok(1234));
+            let value = match request.order {
+                Order::Now => 1234,
+                Order::Access(Access::Load { address }) => 0x8877_6655_0000_0000 | address,
+                _ => panic!("nobody asks for that"),
+            };
+            let _ = request.answer.send(Ok(value));
         }
     });
     let clients = Arc::new(Clients::new(2));
     clients.come(1, Some(77));
     let path = folder.path().to_path_buf();
-    let desk = Desk {
-        plan: Plan::new(&path),
-        folder: path.clone(),
-        clients: Arc::clone(&clients),
-        orders: orders.remove(0),
-    };
+    let desk = Desk { plan: Plan::new(&path), folder: path.clone(), clients: Arc::clone(&clients), orders };
     let control = Control::bind(&stroma_control::control(&path), desk).unwrap();
     thread::spawn(move || control.run());
     if let Some(linger) = linger {
@@ -108,4 +108,21 @@ fn a_fabric_that_is_about_to_end_promises_nothing() {
     let (folder, _) = desk(Some(Duration::from_millis(1)));
     let refused = Asker::connect(folder.path()).unwrap().ask::<()>(&Request::Hold {}).unwrap_err();
     assert!(matches!(refused, stroma_control::Error::Closed { .. }), "{refused}");
+}
+
+#[test]
+fn registers_are_read_whoever_has_the_card() {
+    let (folder, _) = desk(None);
+    let mut asker = Asker::connect(folder.path()).unwrap();
+    let mut read = |card, offset, width| {
+        asker.ask::<u64>(&Request::Read { card, offset, width }).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(1, 0x10, 4), Ok(0x10));
+    assert_eq!(read(0, 0x14, 4), Ok(0x8877_6655), "the high half of a word");
+    assert_eq!(read(0, 0x18, 8), Ok(0x8877_6655_0000_0018));
+    assert!(read(2, 0, 4).unwrap_err().contains("card 2: there are 2, counted from 0"));
+    for (offset, width) in [(2, 4), (4, 8), (0, 2), (0x1_0000, 4), (u64::MAX - 7, 8)] {
+        let error = read(0, offset, width).unwrap_err();
+        assert!(error.contains("4 or 8 are read, at a multiple of them, below 0x10000"), "{error}");
+    }
 }
