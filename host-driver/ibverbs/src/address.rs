@@ -33,7 +33,7 @@ const PORT_BITS: u32 = 0x3fff;
 /// An address handle.
 pub(crate) struct Handle {
     pub(crate) inner: AddressHandle,
-    _domain: Held<Domain>,
+    pub(crate) domain: Held<Domain>,
     users: Users,
 }
 
@@ -118,7 +118,7 @@ fn create(pd: *mut ibv_pd, vector: &ibv_ah_attr) -> Outcome<*mut ibv_ah> {
     let mut shell: ibv_ah = zeroed();
     (shell.context, shell.pd, shell.handle) = (domain.context.face(), pd, handle.number());
     let domain = Held::new(domain)?;
-    Ok(HANDLES.add(shell, |_| Arc::new(Handle { inner: handle, _domain: domain, users: Users::default() })))
+    Ok(HANDLES.add(shell, |_| Arc::new(Handle { inner: handle, domain, users: Users::default() })))
 }
 
 /// Makes an address handle.

@@ -12,14 +12,18 @@ use rdma_sys::{
 use stroma_verbs::{AsyncEvent, Device};
 
 use crate::{
+    address::HANDLES,
     card::Card,
-    device,
+    channel::CHANNELS,
+    device, domain,
     failure::{Failure, Outcome, number, pointer, quiet, status},
     handle::{Parent, Shell, Table, Users, zeroed},
     outbox::Outbox,
     pair::PAIRS,
     queue::QUEUES,
+    region::REGIONS,
     shared::SHARED,
+    window::WINDOWS,
 };
 
 /// A program's hold on a card.
@@ -150,13 +154,27 @@ pub unsafe extern "C" fn ibv_open_device(device: *mut ibv_device) -> *mut ibv_co
     })
 }
 
-/// Closes a context that nothing is left of. The card is another process's to open when the last one is closed.
+/// Closes a context. What the program has left of it goes with it, as the kernel would have it. The card is another process's to open
+/// when the last one is closed.
 ///
 /// # Safety
 /// None: a pointer that is no context of ours is noticed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ibv_close_device(context: *mut ibv_context) -> c_int {
-    status("ibv_close_device", || CONTEXTS.remove(context).map(drop))
+    status("ibv_close_device", || {
+        let closing = CONTEXTS.find(context)?;
+        let is_his = |other: &Context| std::ptr::eq(other, &raw const *closing);
+        // Who stands on others goes first.
+        PAIRS.purge(|pair| is_his(pair.context()));
+        SHARED.purge(|shared| is_his(&shared.domain.context));
+        HANDLES.purge(|handle| is_his(&handle.domain.context));
+        WINDOWS.purge(|window| is_his(&window.domain.context));
+        REGIONS.purge(|region| region.domain().is_some_and(|domain| is_his(&domain.context)));
+        QUEUES.purge(|queue| is_his(&queue.context));
+        CHANNELS.purge(|channel| is_his(&channel.context));
+        domain::purge(&is_his);
+        CONTEXTS.remove(context).map(drop)
+    })
 }
 
 /// Waits for an event that is no completion.

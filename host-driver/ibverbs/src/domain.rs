@@ -21,12 +21,12 @@ pub(crate) struct Domain {
     users: Users,
     face: usize,
     /// The one it was made of, if it is a parent domain, and its thread domain.
-    _of: Option<(Held<Domain>, Option<Held<Threads>>)>,
+    of: Option<(Held<Domain>, Option<Held<Threads>>)>,
 }
 
 /// A thread domain: a promise of the program, of which nothing is made here.
 pub(crate) struct Threads {
-    _context: Held<Context>,
+    context: Held<Context>,
     users: Users,
 }
 
@@ -57,6 +57,13 @@ impl Domain {
     }
 }
 
+/// Ends the domains of a context that is being closed: parent domains before those they are made of.
+pub(crate) fn purge(is_his: &dyn Fn(&Context) -> bool) {
+    DOMAINS.purge(|domain| domain.of.is_some() && is_his(&domain.context));
+    DOMAINS.purge(|domain| is_his(&domain.context));
+    THREADS.purge(|threads| is_his(&threads.context));
+}
+
 fn add(
     context: Arc<Context>,
     domain: Arc<ProtectionDomain>,
@@ -66,9 +73,8 @@ fn add(
     shell.context = context.face();
     shell.handle = domain.number();
     let context = Held::new(context)?;
-    Ok(DOMAINS.add(shell, |face| {
-        Arc::new(Domain { inner: domain, context, users: Users::default(), face, _of: of })
-    }))
+    Ok(DOMAINS
+        .add(shell, |face| Arc::new(Domain { inner: domain, context, users: Users::default(), face, of })))
 }
 
 /// Makes a protection domain.
@@ -102,7 +108,7 @@ pub(crate) unsafe extern "C" fn alloc_td(
         let context = CONTEXTS.find(context)?;
         let shell = ibv_td { context: context.face() };
         let context = Held::new(context)?;
-        Ok(THREADS.add(shell, |_| Arc::new(Threads { _context: context, users: Users::default() })))
+        Ok(THREADS.add(shell, |_| Arc::new(Threads { context, users: Users::default() })))
     })
 }
 

@@ -103,12 +103,33 @@ impl<S: Shell, T: Parent> Table<S, T> {
         object.users().close()?;
         let (place, object) = live.remove(&face.addr()).ok_or(invalid(self.unknown))?;
         drop(live);
+        self.keep(place);
+        Ok(object)
+    }
+
+    /// Ends the handles of all objects that are somebody's who is gone, whatever stands on them; those that do go first.
+    pub(crate) fn purge(&self, is_his: impl Fn(&T) -> bool) {
+        let all: Vec<(usize, Arc<T>)> = {
+            let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+            live.iter().map(|(face, (_, object))| (*face, Arc::clone(object))).collect()
+        };
+        // Outside the lock: who asks an object may have to wait for one that holds it and looks here, and an end takes as long as the
+        // card does.
+        for (face, object) in all.into_iter().filter(|(_, object)| is_his(object)) {
+            let entry = self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&face);
+            if let Some((place, _)) = entry {
+                self.keep(place);
+            }
+            drop(object);
+        }
+    }
+
+    fn keep(&self, place: Mutex<Place<S>>) {
         let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
         dead.push_back(place.into_inner().unwrap_or_else(PoisonError::into_inner));
         if dead.len() > KEPT {
             dead.pop_front();
         }
-        Ok(object)
     }
 }
 

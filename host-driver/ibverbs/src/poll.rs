@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn poll(cq: *mut ibv_cq, room: c_int, wc: *mut ibv_
 
 /// Asks for an event at the next completion.
 pub(crate) unsafe extern "C" fn notify(cq: *mut ibv_cq, solicited_only: c_int) -> c_int {
-    status("ibv_req_notify_cq", || Ok(QUEUES.find(cq)?.inner.request_notify(solicited_only != 0)?))
+    status("ibv_req_notify_cq", || Ok(QUEUES.find(cq)?.inner.request_notify_of_new(solicited_only != 0)?))
 }
 
 /// What was asked for, or received.

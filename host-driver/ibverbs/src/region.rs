@@ -49,6 +49,14 @@ impl Parent for Region {
     }
 }
 
+impl Region {
+    /// Its domain now; `None` after it could not be registered again.
+    pub(crate) fn domain(&self) -> Option<Arc<Domain>> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.as_ref().map(|registered| Arc::clone(&registered.domain))
+    }
+}
+
 /// All regions.
 pub(crate) static REGIONS: Table<ibv_mr, Region> =
     Table::new("no memory region of ours, or one that was deregistered");

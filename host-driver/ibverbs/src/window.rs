@@ -17,7 +17,7 @@ use crate::{
 /// A memory window.
 pub(crate) struct Window {
     _inner: MemoryWindow,
-    _domain: Held<Domain>,
+    pub(crate) domain: Held<Domain>,
     users: Users,
 }
 
@@ -46,8 +46,7 @@ pub(crate) unsafe extern "C" fn alloc(pd: *mut ibv_pd, kind: ibv_mw_type::Type) 
         shell.rkey = window.next_key();
         shell.handle = shell.rkey >> u8::BITS;
         let domain = Held::new(domain)?;
-        Ok(WINDOWS
-            .add(shell, |_| Arc::new(Window { _inner: window, _domain: domain, users: Users::default() })))
+        Ok(WINDOWS.add(shell, |_| Arc::new(Window { _inner: window, domain, users: Users::default() })))
     })
 }
 

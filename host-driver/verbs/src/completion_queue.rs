@@ -115,6 +115,20 @@ impl CompletionQueue {
         Ok(())
     }
 
+    /// As [`request_notify`](Self::request_notify), but completions that wait already give no event, as the specification has it and some programs
+    /// rely on. Who polls before and not after may wait for what is there. A program that never polls is told at once again, when as many
+    /// wait as the queue has entries.
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    pub fn request_notify_of_new(&self, solicited_only: bool) -> Result<()> {
+        let mut state = lock(&self.state);
+        let size = state.ring.ring().size() as usize;
+        while state.found.len() < size && self.read(&mut state, CHUNK)? {}
+        let arm = if solicited_only { ARM_SOLICITED } else { ARM_NEXT };
+        self.page.completion(self.number(), state.ring.ring().consumer24(), arm)
+    }
+
     /// Puts events off: one that was asked for comes with the `count`th completion, or `period` after the first of them if that is
     /// earlier. Completions that wait when it is asked for count. A `count` of 0 or 1 puts nothing off. The card counts
     /// microseconds; part of one is a whole one.

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use libc::EBUSY;
+use libc::{EBUSY, EINVAL};
 use rdma_sys::ibv_srq_init_attr;
 use stroma_ibverbs::*;
 
@@ -13,7 +13,6 @@ fn nothing_ends_under_what_stands_on_it() {
     let end = End::new(0);
     // SAFETY: whole structures; objects of the story's.
     unsafe {
-        assert_eq!(ibv_close_device(end.context), EBUSY);
         assert_eq!(ibv_dealloc_pd(end.pd), EBUSY);
         assert_eq!(ibv_destroy_cq(end.cq), EBUSY);
 
@@ -36,4 +35,28 @@ fn nothing_ends_under_what_stands_on_it() {
         assert_eq!(ibv_destroy_comp_channel(channel), 0);
     }
     end.close();
+}
+
+#[test]
+fn what_is_left_of_a_context_goes_with_it() {
+    let (end, other) = (End::new(1), End::new(1));
+    // SAFETY: use after the end is what this is about; shells of ended objects can be read.
+    unsafe {
+        let channel = ibv_create_comp_channel(end.context);
+        let cq = ibv_create_cq(end.context, 16, ptr::null_mut(), channel, 0);
+        assert_eq!(ibv_close_device(end.context), 0);
+        for outcome in [
+            ibv_destroy_qp(end.qp),
+            ibv_destroy_cq(end.cq),
+            ibv_destroy_cq(cq),
+            ibv_dereg_mr(end.mr),
+            ibv_destroy_comp_channel(channel),
+            ibv_dealloc_pd(end.pd),
+            ibv_close_device(end.context),
+        ] {
+            assert_eq!(outcome, EINVAL);
+        }
+    }
+    // The other context of the same card has all it had.
+    other.close();
 }

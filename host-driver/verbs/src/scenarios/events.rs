@@ -65,6 +65,20 @@ pub fn a_completion_before_the_request_for_an_event_is_told(backend: Arc<dyn Bac
     collect(&completions, 1);
 }
 
+/// Who asks for those that are yet to come is told of them alone.
+pub fn a_completion_before_the_request_for_new_ones_is_not_told(backend: Arc<dyn Backend>) {
+    let bench = Bench::new(backend, 16, 16);
+    let (channel, completions, queue_pair) = listener(&bench);
+    completions.request_notify(false).unwrap();
+    nop(&queue_pair);
+    assert_told(&channel, &completions);
+    completions.request_notify_of_new(false).unwrap();
+    assert!(channel.wait(SILENCE).unwrap().is_none(), "it was there before");
+    nop(&queue_pair);
+    assert_told(&channel, &completions);
+    collect(&completions, 2);
+}
+
 /// Successes give no event when only solicited ones were asked for; failures do.
 pub fn solicited_events_leave_successes_alone(backend: Arc<dyn Backend>) {
     let bench = Bench::new(backend, 16, 16);

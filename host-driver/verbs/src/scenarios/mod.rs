@@ -78,6 +78,7 @@ stories! { $
     events:
         a_channel_wakes_a_sleeper
         a_completion_before_the_request_for_an_event_is_told
+        a_completion_before_the_request_for_new_ones_is_not_told
         solicited_events_leave_successes_alone
         moderated_events_wait_for_company_or_for_their_time
         two_channels_hear_their_own_queues
