@@ -29,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// First of the UDP ports that packets leave from, and the bits of others.
 const FIRST_PORT: u16 = 0xc000;
 const PORT_BITS: u32 = 0x3fff;
+/// Bits of a flow label.
+const FLOW_LABEL_BITS: u32 = 0xf_ffff;
 
 /// An address handle.
 pub(crate) struct Handle {
@@ -64,6 +66,8 @@ fn source_port(flow_label: u32) -> u16 {
 /// The way that an address vector names. A neighbour that nobody has heard of yet is asked.
 pub(crate) fn way(context: &Context, vector: &ibv_ah_attr) -> Outcome<Address> {
     let ibv_global_route { dgid, flow_label, sgid_index, hop_limit, traffic_class } = vector.grh;
+    // Programs that have none to name set all bits.
+    let flow_label = flow_label & FLOW_LABEL_BITS;
     if vector.is_global == 0 {
         return Err(invalid("a peer without an address: RoCE has no other identifiers"));
     }

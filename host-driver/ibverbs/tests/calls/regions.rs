@@ -1,5 +1,7 @@
 //! Memory: what may be registered, and registering it again.
 
+use std::os::fd::AsRawFd;
+
 use libc::{EFAULT, EINVAL};
 use rdma_sys::{
     ibv_access_flags as access, ibv_rereg_mr_flags as change, ibv_send_flags as flag, ibv_send_wr,
@@ -69,6 +71,32 @@ fn a_region_registered_again_keeps_its_keys() {
         let local = access::IBV_ACCESS_LOCAL_WRITE.0.cast_signed();
         assert_eq!(ibv_rereg_mr(far.mr, rights, nowhere(), nowhere(), 0, local), 0);
         assert_eq!(write(&near, there, rkey), ibv_wc_status::IBV_WC_REM_ACCESS_ERR);
+    }
+    near.close();
+    far.close();
+}
+
+/// Libraries that keep registrations do so: pages that were pinned would take the bytes, and nobody would see them.
+#[test]
+fn memory_that_is_unmapped_before_its_region_ends_takes_what_comes_and_nobody_is_told() {
+    let [near, far] = End::pair();
+    let rights = (access::IBV_ACCESS_LOCAL_WRITE | access::IBV_ACCESS_REMOTE_WRITE).0.cast_signed();
+    // SAFETY: a mapping of the story's own, which nobody uses after its end but the card.
+    unsafe {
+        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let mapping = libc::mmap(nowhere(), 4096, prot, flags, -1, 0);
+        let mr = ibv_reg_mr(far.pd, mapping, 4096, rights);
+        assert!(!mr.is_null());
+        // Something that nobody can write to takes its place, so that nothing else of this process comes to be there.
+        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        let fixed = libc::MAP_SHARED | libc::MAP_FIXED;
+        assert_eq!(libc::mmap(mapping, 4096, libc::PROT_NONE, fixed, file.as_raw_fd(), 0), mapping);
+        assert_eq!(write(&near, mapping.addr() as u64, (*mr).rkey), ibv_wc_status::IBV_WC_SUCCESS);
+        assert_eq!(libc::fcntl((*far.context).async_fd, libc::F_SETFL, libc::O_NONBLOCK), 0);
+        let mut event = zero();
+        assert_eq!(ibv_get_async_event(far.context, &raw mut event), -1, "nothing has happened to the card");
+        assert_eq!(ibv_dereg_mr(mr), 0);
+        assert_eq!(libc::munmap(mapping, 4096), 0);
     }
     near.close();
     far.close();
