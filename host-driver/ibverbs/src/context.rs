@@ -117,41 +117,43 @@ const NO_DESCRIPTOR: Failure = Failure::Call { errno: libc::EMFILE, why: "openin
 /// None: a pointer that is no device of ours is noticed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ibv_open_device(device: *mut ibv_device) -> *mut ibv_context {
-    pointer("ibv_open_device", || {
-        let card = Card::open(&device::find(device)?)?;
-        let events = Outbox::new()?;
-        let command = File::open("/dev/null").map_err(|_| NO_DESCRIPTOR)?;
-        let mut shell: verbs_context = zeroed();
-        shell.query_port = Some(crate::query::port);
-        shell.query_device_ex = Some(crate::query::device_ex);
-        shell.query_rt_values = Some(crate::query::clock);
-        shell.create_cq_ex = Some(crate::queue::create_ex);
-        shell.modify_cq = Some(crate::queue::modify);
-        shell.create_qp_ex = Some(crate::pair::create_ex);
-        shell.create_srq_ex = Some(crate::shared::create_ex);
-        shell.get_srq_num = Some(crate::shared::number_of);
-        shell.alloc_td = Some(crate::domain::alloc_td);
-        shell.dealloc_td = Some(crate::domain::dealloc_td);
-        shell.alloc_parent_domain = Some(crate::domain::alloc_parent);
-        shell.sz = size_of::<verbs_context>();
-        shell.context.device = device;
-        shell.context.ops = operations();
-        shell.context.cmd_fd = command.as_raw_fd();
-        shell.context.async_fd = events.descriptor();
-        shell.context.num_comp_vectors = 1;
-        // The value by which programs know that the larger structure is around this one.
-        shell.context.abi_compat = std::ptr::without_provenance_mut(usize::MAX);
-        let mut made = None;
-        let face = CONTEXTS.add(shell, |face| {
-            let context =
-                Arc::new(Context { card, events, _command: command, users: Users::default(), face });
-            Arc::clone(made.insert(context))
-        });
-        if let Some(context) = made {
-            context.card.inner.enter_context(&context);
-        }
-        Ok(face)
-    })
+    pointer("ibv_open_device", || open(device))
+}
+
+/// Makes a context.
+pub(crate) fn open(device: *mut ibv_device) -> Outcome<*mut ibv_context> {
+    let card = Card::open(&device::find(device)?)?;
+    let events = Outbox::new()?;
+    let command = File::open("/dev/null").map_err(|_| NO_DESCRIPTOR)?;
+    let mut shell: verbs_context = zeroed();
+    shell.query_port = Some(crate::query::port);
+    shell.query_device_ex = Some(crate::query::device_ex);
+    shell.query_rt_values = Some(crate::query::clock);
+    shell.create_cq_ex = Some(crate::queue::create_ex);
+    shell.modify_cq = Some(crate::queue::modify);
+    shell.create_qp_ex = Some(crate::pair::create_ex);
+    shell.create_srq_ex = Some(crate::shared::create_ex);
+    shell.get_srq_num = Some(crate::shared::number_of);
+    shell.alloc_td = Some(crate::domain::alloc_td);
+    shell.dealloc_td = Some(crate::domain::dealloc_td);
+    shell.alloc_parent_domain = Some(crate::domain::alloc_parent);
+    shell.sz = size_of::<verbs_context>();
+    shell.context.device = device;
+    shell.context.ops = operations();
+    shell.context.cmd_fd = command.as_raw_fd();
+    shell.context.async_fd = events.descriptor();
+    shell.context.num_comp_vectors = 1;
+    // The value by which programs know that the larger structure is around this one.
+    shell.context.abi_compat = std::ptr::without_provenance_mut(usize::MAX);
+    let mut made = None;
+    let face = CONTEXTS.add(shell, |face| {
+        let context = Arc::new(Context { card, events, _command: command, users: Users::default(), face });
+        Arc::clone(made.insert(context))
+    });
+    if let Some(context) = made {
+        context.card.inner.enter_context(&context);
+    }
+    Ok(face)
 }
 
 /// Closes a context. What the program has left of it goes with it, as the kernel would have it. The card is another process's to open

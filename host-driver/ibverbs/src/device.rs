@@ -14,6 +14,7 @@ use rdma_sys::{ibv_device, ibv_node_type, ibv_transport_type};
 use crate::{
     failure::{Outcome, invalid, pointer},
     handle::zeroed,
+    lists,
     places::{self, Found},
 };
 
@@ -29,8 +30,6 @@ struct Seen {
 
 /// Cards that a program has seen, by their addresses. They are few, and stay: opened contexts point to them.
 static SEEN: Mutex<BTreeMap<usize, Found>> = Mutex::new(BTreeMap::new());
-/// Lists that were given out, with their lengths.
-static LISTS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
 fn write(text: &str, place: &mut [c_char]) {
     let room = place.len() - 1;
@@ -40,7 +39,7 @@ fn write(text: &str, place: &mut [c_char]) {
 }
 
 /// The structure of a card, the same each time.
-fn seen(found: &Found) -> *mut ibv_device {
+pub(crate) fn seen(found: &Found) -> *mut ibv_device {
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((address, _)) = seen.iter().find(|(_, other)| *other == found) {
         return ptr::with_exposed_provenance_mut(*address);
@@ -77,9 +76,7 @@ pub unsafe extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *mut ibv
             unsafe { *count = c_int::try_from(list.len()).unwrap_or(c_int::MAX) };
         }
         list.push(ptr::null_mut());
-        let list = Box::leak(list.into_boxed_slice());
-        LISTS.lock().unwrap_or_else(PoisonError::into_inner).insert(list.as_ptr().addr(), list.len());
-        Ok(list.as_mut_ptr())
+        Ok(lists::lend(list))
     })
 }
 
@@ -89,11 +86,8 @@ pub unsafe extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *mut ibv
 /// Nobody uses the list any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ibv_free_device_list(list: *mut *mut ibv_device) {
-    let len = LISTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&list.addr());
-    if let Some(len) = len {
-        // SAFETY: a list of ours with so many entries, taken from the table once.
-        drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(list, len)) });
-    }
+    // SAFETY: by contract.
+    unsafe { lists::end(list) };
 }
 
 /// Name of a device, valid for ever.
