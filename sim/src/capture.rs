@@ -1,8 +1,14 @@
-//! A recording of a network port, kept going until a frame cannot be written.
+//! What goes through a network port, for those who record it: a file, until a frame cannot be written, and listeners.
 
 use std::time::Duration;
 
 use crate::pcap::{self, Direction};
+
+/// Somebody who hears of the frames of a port. He must not wait: the simulation of everything waits with him.
+pub trait Listener: Send {
+    /// A frame goes by; `false` when no more are wanted.
+    fn frame(&mut self, time: Duration, direction: Direction, bad: bool, bytes: &[u8]) -> bool;
+}
 
 /// A file that frames go to, until one does not fit.
 struct Open {
@@ -10,16 +16,22 @@ struct Open {
     error: Option<pcap::Error>,
 }
 
-/// The recording of one port, if somebody wants one.
+/// The recordings of one port, if somebody wants any.
 #[derive(Default)]
 pub(crate) struct Capture {
     open: Option<Open>,
+    listeners: Vec<Box<dyn Listener>>,
 }
 
 impl Capture {
     /// Records frames from now on.
     pub(crate) fn start(&mut self, writer: pcap::Writer) {
         self.open = Some(Open { writer, error: None });
+    }
+
+    /// Somebody hears of frames from now on.
+    pub(crate) fn listen(&mut self, listener: Box<dyn Listener>) {
+        self.listeners.push(listener);
     }
 
     /// Ends the recording and closes the file.
@@ -46,6 +58,7 @@ impl Capture {
         if let Some(Open { writer, error: error @ None }) = &mut self.open {
             *error = writer.record(time(cycle, clock_khz), direction, bad, bytes).err();
         }
+        self.listeners.retain_mut(|listener| listener.frame(time(cycle, clock_khz), direction, bad, bytes));
     }
 }
 

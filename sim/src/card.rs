@@ -2,6 +2,8 @@
 
 mod network;
 
+use std::path::Path;
+
 use stroma_top::Profile;
 use stroma_verilate::{Bench, Error, Model, Options, PortId};
 
@@ -102,6 +104,18 @@ impl Card {
     /// Is the clock of the kernels held while they rest? It is, unless this says otherwise; nobody can tell but by the wall clock.
     pub fn hold_kernels(&mut self, hold: bool) {
         self.bench.gates(hold);
+    }
+
+    /// The wave file that is being written, if any; complete once the card is dropped.
+    #[must_use]
+    pub fn waves(&self) -> Option<&Path> {
+        self.bench.model().waves()
+    }
+
+    /// What time it is in its waves: two for each cycle in which the card was simulated.
+    #[must_use]
+    pub fn wave_time(&self) -> u64 {
+        self.bench.model().time()
     }
 
     /// Edges of that clock that were held back so far.

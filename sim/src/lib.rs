@@ -25,6 +25,7 @@ pub mod switch;
 mod world;
 
 pub use backend::{Shared, SimBackend};
+pub use capture::Listener;
 pub use card::Card;
 pub use fronts::{Fronts, Packet};
 pub use mac::{Sent, Streams};

@@ -1,19 +1,19 @@
 //! Captures: reads pcap and pcapng, writes pcapng.
 
-use std::borrow::Cow;
+mod live;
+mod write;
+
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pcap_file::DataLink;
 use pcap_file::pcap::PcapReader;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
-};
-use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+
+pub use live::{Live, News};
+pub use write::Writer;
 
 /// Why a capture could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -114,105 +114,14 @@ fn read_pcap(path: &Path, bytes: &[u8]) -> Result<Vec<Captured>, Error> {
 }
 
 fn read_pcapng(path: &Path, bytes: &[u8]) -> Result<Vec<Captured>, Error> {
-    let mut reader = PcapNgReader::new(bytes).map_err(|error| format_error(path, 0, error))?;
+    let mut live = Live::new(bytes, path)?;
     let mut frames = Vec::new();
-    while let Some(block) = reader.next_block() {
-        match block.map_err(|error| format_error(path, frames.len(), error))?.0 {
-            Block::InterfaceDescription(interface) if interface.linktype != DataLink::ETHERNET => {
-                return Err(Error::NotEthernet { path: path.to_owned(), link: interface.linktype });
-            }
-            Block::EnhancedPacket(packet) => {
-                let flags = packet.options.iter().find_map(|option| match option {
-                    EnhancedPacketOption::Flags(flags) => Some(*flags),
-                    _ => None,
-                });
-                let direction = match flags.unwrap_or(0) & DIRECTION_FLAGS {
-                    FLAG_IN => Some(Direction::In),
-                    FLAG_OUT => Some(Direction::Out),
-                    _ => None,
-                };
-                let bad = flags.unwrap_or(0) & FLAG_BAD != 0;
-                let bytes = packet.data.into_owned();
-                frames.push(Captured { time: packet.timestamp, bytes, direction, bad });
-            }
-            _ => {}
+    while let Some(news) = live.next()? {
+        if let News::Frame(frame) = news {
+            frames.push(frame);
         }
     }
     Ok(frames)
-}
-
-/// A pcapng file being written, one interface, nanosecond time stamps.
-pub struct Writer {
-    path: PathBuf,
-    writer: PcapNgWriter<File>,
-}
-
-impl Writer {
-    /// Creates the file, or empties it.
-    ///
-    /// # Errors
-    /// When it cannot be created or written.
-    pub fn create(path: &Path) -> Result<Self, Error> {
-        let io = |source| Error::Io { what: "creating", path: path.to_owned(), source };
-        let file = File::create(path).map_err(io)?;
-        let mut writer = PcapNgWriter::new(file).map_err(|error| format_error(path, 0, error))?;
-        let nanoseconds =
-            InterfaceTsResolution::new(false, 9).map_err(|error| format_error(path, 0, error))?;
-        let options = vec![InterfaceDescriptionOption::IfTsResol(nanoseconds)];
-        let interface = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 0, options };
-        writer.write_pcapng_block(interface).map_err(|error| format_error(path, 0, error))?;
-        Ok(Self { path: path.to_owned(), writer })
-    }
-
-    /// Appends one frame.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&mut self, time: Duration, bytes: &[u8]) -> Result<(), Error> {
-        self.append(time, bytes, vec![])
-    }
-
-    /// Appends one frame, and says which way it went and whether its FCS was wrong.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn record(
-        &mut self,
-        time: Duration,
-        direction: Direction,
-        bad: bool,
-        bytes: &[u8],
-    ) -> Result<(), Error> {
-        let way = if direction == Direction::In { FLAG_IN } else { FLAG_OUT };
-        let flags = way | if bad { FLAG_BAD } else { 0 };
-        self.append(time, bytes, vec![EnhancedPacketOption::Flags(flags)])
-    }
-
-    fn append(
-        &mut self,
-        time: Duration,
-        bytes: &[u8],
-        options: Vec<EnhancedPacketOption<'_>>,
-    ) -> Result<(), Error> {
-        let block = EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: time,
-            original_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-            data: Cow::Borrowed(bytes),
-            options,
-        };
-        self.writer.write_pcapng_block(block).map_err(|error| format_error(&self.path, 0, error))?;
-        Ok(())
-    }
-
-    /// Makes sure everything is in the file.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<(), Error> {
-        let path = self.path.clone();
-        self.writer.get_mut().flush().map_err(|source| Error::Io { what: "writing", path, source })
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use stroma_top::Profile;
 use stroma_verilate::{Error, Options};
 
 use crate::Card;
+use crate::capture::Listener;
 use crate::pcap;
 use crate::peer::Peer;
 use crate::switch::Switch;
@@ -74,7 +75,7 @@ impl World {
             self.pace = Some(Pace::new(self.profile.clock_khz()));
         }
         let guest = Guest::new(peer, self.now, self.profile.clock_khz());
-        self.stations.push(Station::new(Body::Guest(guest)));
+        self.stations.push(Station::new(Body::Guest(Box::new(guest))));
         self.stations.len() - 1
     }
 
@@ -201,6 +202,14 @@ impl World {
     /// When there is no such station.
     pub fn start_capture(&mut self, station: usize, writer: pcap::Writer) {
         self.stations[station].start_capture(writer);
+    }
+
+    /// Somebody hears of frames of a station's port from now on, besides the one who records them.
+    ///
+    /// # Panics
+    /// When there is no such station.
+    pub fn add_listener(&mut self, station: usize, listener: Box<dyn Listener>) {
+        self.stations[station].add_listener(listener);
     }
 
     /// Ends the recording and closes the file.

@@ -5,6 +5,8 @@
 #[cfg(feature = "sim")]
 mod background;
 mod bind;
+#[cfg(feature = "sim")]
+mod capture;
 mod card;
 mod devices;
 mod exec;
@@ -16,6 +18,8 @@ mod look;
 mod registers;
 mod selftest;
 mod table;
+#[cfg(feature = "sim")]
+mod trace;
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -75,6 +79,10 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    #[cfg(feature = "sim")]
+    Capture(capture::Arguments),
+    #[cfg(feature = "sim")]
+    Trace(trace::Arguments),
     /// Tests a card: registers, DMA, interrupts, transport, a kernel. Whatever it was doing before is over.
     ///
     /// Each step builds on those before it; the first that fails ends the test, and the exit code is 1.
@@ -126,6 +134,10 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Info { card, json } => show(&info::Info::of(&Look::at(&card)?)?, json)?,
         Command::Regs { card, names, json } => show(&registers::read(&Look::at(&card)?.card, &names)?, json)?,
         Command::Kernels { card, json } => show(&kernels::Catalogue::of(&Look::at(&card)?.card)?, json)?,
+        #[cfg(feature = "sim")]
+        Command::Capture(arguments) => capture::run(&arguments)?,
+        #[cfg(feature = "sim")]
+        Command::Trace(arguments) => trace::run(&arguments)?,
         Command::Selftest { card } => selftest::run(&card)?,
         Command::Bind { address, owner } => println!("{}", bind::System::here().bind(&address, owner)?),
         Command::Unbind { address } => println!("{}", bind::System::here().unbind(&address)?),

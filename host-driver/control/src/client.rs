@@ -77,6 +77,24 @@ impl Client {
     }
 }
 
+impl Client {
+    /// Asks for something that is no answer of a line: what comes behind it, for as long as somebody sends.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn follow(mut self, request: &Request) -> Result<BufReader<UnixStream>, Error> {
+        self.ask::<()>(request)?;
+        let folder = self.folder;
+        let endless = self.stream.get_ref().set_read_timeout(None);
+        endless.map_err(|source| Error::Io {
+            doing: "waiting for",
+            path: place::control(&folder),
+            source,
+        })?;
+        Ok(self.stream)
+    }
+}
+
 /// Asks the fabric of a folder one thing.
 ///
 /// # Errors

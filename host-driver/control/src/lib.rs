@@ -23,5 +23,5 @@ mod place;
 pub use client::{Client, ask, find, wait};
 pub use error::Error;
 pub use lock::{Lock, Starting, holder};
-pub use message::{Answer, CardStatus, REQUEST_MAX, Request, Status};
+pub use message::{Answer, CardStatus, REQUEST_MAX, Request, Status, Waves};
 pub use place::{card, control, folder, log, make};

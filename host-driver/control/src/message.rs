@@ -25,6 +25,17 @@ pub enum Request {
         /// Bytes, 4 or 8.
         width: usize,
     },
+    /// Where the waves of a card go, if it was built with them; answered with [`Waves`].
+    Waves {
+        /// Which card.
+        card: usize,
+    },
+    /// The frames of a card's port. Answered with nothing; behind that the connection carries pcapng until one of the two closes his
+    /// side. Who asks closes his and reads on gets what has come by then, and how many frames were lost on the way to him.
+    Capture {
+        /// Which card.
+        card: usize,
+    },
 }
 
 /// `{"ok":...}` with what was asked for, or `{"error":"..."}`.
@@ -52,6 +63,15 @@ pub struct Status {
     pub cards: Vec<CardStatus>,
     /// All that it was told to be, in the words of a plan.
     pub plan: serde_json::Value,
+}
+
+/// The waves of a card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waves {
+    /// A VCD file that grows while the card works.
+    pub file: PathBuf,
+    /// What time it is in there, in halves of a cycle. Time does not pass while the card has nothing to do.
+    pub time: u64,
 }
 
 /// A card of a fabric.

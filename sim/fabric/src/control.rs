@@ -2,9 +2,12 @@
 //!
 //! 1. Requests and answers are lines of JSON ([`stroma_control::Request`]). What is no request is answered with an error.
 //! 2. Each connection has a thread, and there are [`PLACES`]; one more is answered with an error and closed.
-//! 3. A request is there within [`PATIENCE`], in [`REQUEST_MAX`] bytes, and so long may its answer take to be fetched. Otherwise the
+//! 3. Of these at most [`CAPTURES`] follow the frames of a port. Such a connection ends when one of the two closes it, however slow the other is;
+//!    what he is too slow for is lost to him and counted.
+//! 4. A request is there within [`PATIENCE`], in [`REQUEST_MAX`] bytes, and so long may its answer take to be fetched. Otherwise the
 //!    connection ends. Nobody else notices, the cards least of all.
 
+mod frames;
 mod line;
 
 use std::io::{self, ErrorKind, Write};
@@ -16,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use stroma_abi::regs::map::BAR0;
-use stroma_control::{Answer, CardStatus, REQUEST_MAX, Request, Status};
+use stroma_control::{Answer, CardStatus, REQUEST_MAX, Request, Status, Waves};
 
 use stroma_vfio_user::body::region;
 
@@ -28,17 +31,23 @@ use line::read_line;
 
 /// Connections at a time.
 const PLACES: usize = 32;
+/// Of these, those that follow frames.
+const CAPTURES: usize = 8;
 /// How long a request may take to arrive, and an answer to be fetched.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is known where requests are answered.
 pub(crate) struct Desk {
-    pub(crate) plan: Plan,
+    plan: Plan,
     /// Where the cards are served, from the root on.
-    pub(crate) folder: PathBuf,
-    pub(crate) clients: Arc<Clients>,
+    folder: PathBuf,
+    clients: Arc<Clients>,
     /// A way to each of the cards.
-    pub(crate) orders: Vec<Orders>,
+    orders: Vec<Orders>,
+    /// Those who follow frames: as many shares as there are, and this one.
+    followers: Arc<()>,
+    /// Where the waves of each card go.
+    waves: Vec<Option<PathBuf>>,
 }
 
 /// The socket, and who answers there.
@@ -82,6 +91,17 @@ impl Control {
 }
 
 impl Desk {
+    /// Of a fabric in this folder, with these clients and a way to each of its cards.
+    pub(crate) fn new(plan: &Plan, folder: &Path, clients: &Arc<Clients>, orders: Vec<Orders>) -> Self {
+        let (plan, folder, clients) = (plan.clone(), folder.to_path_buf(), Arc::clone(clients));
+        Self { plan, folder, clients, orders, followers: Arc::default(), waves: Vec::new() }
+    }
+
+    /// With these files of waves, one a card.
+    pub(crate) fn with_waves(self, waves: Vec<Option<PathBuf>>) -> Self {
+        Self { waves, ..self }
+    }
+
     /// One request after the other, until something is wrong with the connection.
     fn serve(&self, stream: &UnixStream) {
         let mut rest = Vec::new();
@@ -106,15 +126,60 @@ impl Desk {
             // As if it had ended already.
             Ok(Request::Hold {}) => Err(ErrorKind::ConnectionAborted.into()),
             Ok(Request::Read { card, offset, width }) => say(stream, &self.read(card, offset, width)),
+            Ok(Request::Waves { card }) => say(stream, &self.waves(card)),
+            Ok(Request::Capture { card }) => self.capture(stream, card),
             Ok(_) => say(stream, &Answer::<()>::Error("not in this fabric".to_owned())),
             Err(error) => say(stream, &Answer::<()>::Error(format!("no request: {error}"))),
         }
     }
 
+    /// The way to a card.
+    fn card(&self, card: usize) -> Result<&Orders, String> {
+        let count = self.orders.len();
+        self.orders.get(card).ok_or_else(|| format!("card {card}: there are {count}, counted from 0"))
+    }
+
+    /// Has the connection carry the frames of a port; it is good for nothing else afterwards.
+    fn capture(&self, stream: &UnixStream, card: usize) -> io::Result<()> {
+        let place = Arc::clone(&self.followers);
+        let orders = match self.card(card) {
+            Ok(_) if Arc::strong_count(&place) > CAPTURES + 1 => {
+                return say(stream, &Answer::<()>::Error(format!("{CAPTURES} others follow frames")));
+            }
+            Ok(orders) => orders,
+            Err(says) => return say(stream, &Answer::<()>::Error(says)),
+        };
+        let (ear, heard) = frames::channel();
+        orders.give(Order::Listen(Box::new(ear)))?;
+        say(stream, &Answer::Ok(()))?;
+        heard.follow(stream, &format!("stroma{card}"))?;
+        Err(ErrorKind::ConnectionAborted.into())
+    }
+
+    /// Where the waves of a card go.
+    fn waves(&self, card: usize) -> Answer<Waves> {
+        let orders = match self.card(card) {
+            Ok(orders) => orders,
+            Err(says) => return Answer::Error(says),
+        };
+        let Some(Some(file)) = self.waves.get(card) else {
+            return Answer::Error(
+                "its cards were built without waves: start a fabric with STROMA_WAVES=FOLDER in its environment, which builds them anew \
+                 (some minutes, once) and runs them slower"
+                    .to_owned(),
+            );
+        };
+        match orders.give(Order::WaveTime) {
+            Ok(time) => Answer::Ok(Waves { file: file.clone(), time }),
+            Err(error) => Answer::Error(format!("asking for the time: {error}")),
+        }
+    }
+
     /// Reads from BAR0 of a card.
     fn read(&self, card: usize, offset: u64, width: usize) -> Answer<u64> {
-        let Some(orders) = self.orders.get(card) else {
-            return Answer::Error(format!("card {card}: there are {}, counted from 0", self.orders.len()));
+        let orders = match self.card(card) {
+            Ok(orders) => orders,
+            Err(says) => return Answer::Error(says),
         };
         let at = match function::address(region::BAR0, offset, width) {
             Ok(at) if offset < BAR0.len as u64 => at,

@@ -124,7 +124,8 @@ impl Fabric {
         stroma_control::make(&folder)?;
         // Before cards are made, which takes a while: whoever looks sees that somebody is about to serve.
         let lock = Arc::new(Lock::take(&folder)?);
-        let (world, watched) = plan.world()?;
+        let (mut world, watched) = plan.world()?;
+        let waves = (0..plan.cards).map(|card| std::path::absolute(world.card(card).waves()?).ok()).collect();
         let (orders, requests) = Orders::new(plan.cards);
         // Whoever speaks for no card gives orders the way of the first, which there is.
         let anybody = orders[0].clone();
@@ -140,7 +141,7 @@ impl Fabric {
         });
         let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;
         let path = stroma_control::control(&folder);
-        let desk = Desk { plan: plan.clone(), folder, clients: Arc::clone(&clients), orders };
+        let desk = Desk::new(plan, &folder, &clients, orders).with_waves(waves);
         let control =
             Control::bind(&path, desk).map_err(|source| Error::Socket { path: path.clone(), source })?;
         let simulation = Simulation::new(world, plan.cards, requests, report);

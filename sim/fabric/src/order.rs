@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
+use stroma_sim::Listener;
 use stroma_sim::host::bars::Access;
 use stroma_vfio_user::Errno;
 use stroma_vfio_user::server::{Faults, Range};
@@ -38,6 +39,10 @@ pub(crate) enum Order {
     Reset,
     /// Something has come from outside, to an end of the wire.
     Look,
+    /// Somebody wants to hear of the frames of the card's port.
+    Listen(Box<dyn Listener>),
+    /// How late is it in the card's waves? Answered with halves of a cycle.
+    WaveTime,
     /// How late is it? Answered with simulated nanoseconds.
     Now,
     /// Nobody is served any more.

@@ -116,6 +116,11 @@ impl Simulation {
                 self.world.look_outside();
                 Ok(0)
             }
+            Order::Listen(listener) => {
+                self.world.add_listener(card, listener);
+                Ok(0)
+            }
+            Order::WaveTime => Ok(self.world.card_at_rest(card).wave_time()),
             Order::Now => Ok(u64::try_from(self.world.elapsed().as_nanos()).unwrap_or(u64::MAX)),
             Order::End => {
                 self.has_ended = true;

@@ -3,6 +3,7 @@
 use stroma_abi::wire::class::Class;
 
 use super::Card;
+use crate::capture::Listener;
 use crate::mac::{Sent, Streams};
 use crate::pcap;
 
@@ -53,6 +54,11 @@ impl Card {
     /// card.
     pub fn start_capture(&mut self, writer: pcap::Writer) {
         self.mac.capture.start(writer);
+    }
+
+    /// Somebody hears of frames of the network port from now on.
+    pub fn add_listener(&mut self, listener: Box<dyn Listener>) {
+        self.mac.capture.listen(listener);
     }
 
     /// Ends the recording and closes the file.

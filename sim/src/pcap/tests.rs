@@ -45,3 +45,20 @@ fn a_file_that_is_no_capture_is_refused_by_name() {
     assert!(error.to_string().contains("none.pcap"), "{error}");
     assert!(matches!(read(&path), Err(Error::Io { what: "reading", .. })));
 }
+
+#[test]
+fn a_stream_is_read_as_it_comes_with_what_was_lost() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut writer = Writer::over(writer, "stroma0").unwrap();
+    let mut live = Live::new(reader, Path::new("stream")).unwrap();
+    for round in 1..=3 {
+        let time = Duration::from_nanos(round);
+        writer.record(time, Direction::Out, false, &[7; 60]).unwrap();
+        let Some(News::Frame(frame)) = live.next().unwrap() else { panic!("a frame") };
+        assert_eq!((frame.time, frame.direction), (time, Some(Direction::Out)));
+        writer.lost(time, round * 10).unwrap();
+        assert_eq!(live.next().unwrap(), Some(News::Lost(round * 10)));
+    }
+    drop(writer);
+    assert_eq!(live.next().unwrap(), None);
+}

@@ -1,7 +1,7 @@
 //! A card or a peer, and its end of a wire.
 
 use crate::Card;
-use crate::capture::Capture;
+use crate::capture::{Capture, Listener};
 use crate::card::SKIP_MAX;
 use crate::link::pause::PauseFrame;
 use crate::link::{Flights, Line};
@@ -56,7 +56,7 @@ impl Guest {
 /// Who is at a station.
 pub(super) enum Body {
     Card(Box<Card>),
-    Guest(Guest),
+    Guest(Box<Guest>),
 }
 
 /// Somebody, and what he is plugged into.
@@ -176,6 +176,13 @@ impl Station {
         match &mut self.body {
             Body::Card(card) => card.start_capture(writer),
             Body::Guest(guest) => guest.capture.start(writer),
+        }
+    }
+
+    pub(super) fn add_listener(&mut self, listener: Box<dyn Listener>) {
+        match &mut self.body {
+            Body::Card(card) => card.add_listener(listener),
+            Body::Guest(guest) => guest.capture.listen(listener),
         }
     }
 

@@ -3,6 +3,7 @@
 #![cfg(feature = "sim")]
 #![forbid(unsafe_code)]
 
+mod capture;
 mod devices;
 mod exec;
 mod fabric;

@@ -18,6 +18,7 @@ fn desk(linger: Option<Duration>) -> (TempDir, Arc<Clients>) {
         for request in given {
             let value = match request.order {
                 Order::Now => 1234,
+                Order::WaveTime => 56,
                 Order::Access(Access::Load { address }) => 0x8877_6655_0000_0000 | address,
                 _ => panic!("nobody asks for that"),
             };
@@ -26,9 +27,10 @@ fn desk(linger: Option<Duration>) -> (TempDir, Arc<Clients>) {
     });
     let clients = Arc::new(Clients::new(2));
     clients.come(1, Some(77));
-    let path = folder.path().to_path_buf();
-    let desk = Desk { plan: Plan::new(&path), folder: path.clone(), clients: Arc::clone(&clients), orders };
-    let control = Control::bind(&stroma_control::control(&path), desk).unwrap();
+    let path = folder.path();
+    let waves = vec![None, Some("/waves/card1.vcd".into())];
+    let desk = Desk::new(&Plan::new(path), path, &clients, orders).with_waves(waves);
+    let control = Control::bind(&stroma_control::control(path), desk).unwrap();
     thread::spawn(move || control.run());
     if let Some(linger) = linger {
         clients.go(1);
@@ -125,4 +127,13 @@ fn registers_are_read_whoever_has_the_card() {
         let error = read(0, offset, width).unwrap_err();
         assert!(error.contains("4 or 8 are read, at a multiple of them, below 0x10000"), "{error}");
     }
+}
+
+#[test]
+fn cards_with_waves_tell_where_they_are_and_others_what_to_do() {
+    let (folder, _) = desk(None);
+    let waves = |card| stroma_control::ask::<Waves>(folder.path(), &Request::Waves { card });
+    assert_eq!(waves(1).unwrap(), Waves { file: "/waves/card1.vcd".into(), time: 56 });
+    assert!(waves(0).unwrap_err().to_string().contains("STROMA_WAVES=FOLDER"));
+    assert!(waves(2).unwrap_err().to_string().contains("card 2: there are 2"));
 }
