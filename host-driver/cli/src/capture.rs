@@ -36,13 +36,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "COUNT")]
     count: Option<u64>,
     /// Ends after so many seconds of the wall clock.
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = crate::seconds)]
     seconds: Option<Duration>,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map_err(|_| "a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// Records until it is enough.

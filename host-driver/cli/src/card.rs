@@ -1,5 +1,6 @@
 //! Cards by name.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -60,6 +61,18 @@ impl FromStr for CardName {
             name => number(name).map(Self::Fabric).map_err(|_| {
                 "stroma0 for a card of the fabric (`stroma devices` lists them), a PCI address such as 0000:01:00.0 (`lspci -D` lists them), the path of a socket, sim, sim:10g or sim:100g".to_owned()
             }),
+        }
+    }
+}
+
+impl fmt::Display for CardName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fabric(number) => write!(out, "stroma{number}"),
+            Self::Pci(address) => out.write_str(address),
+            Self::Socket(path) => write!(out, "{}", path.display()),
+            #[cfg(feature = "sim")]
+            Self::Simulated(profile) => write!(out, "sim:{}", profile.name()),
         }
     }
 }

@@ -4,7 +4,6 @@
 //! whose libibverbs is ours.
 
 mod library;
-mod ready;
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -16,6 +15,8 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, bail};
 use clap::Parser;
 use stroma_control::Status;
+
+use crate::ready;
 
 /// What a shell says of a program that it does not find, and of one that cannot be run.
 const NOT_FOUND: u8 = 127;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use stroma_fabric::cli;
 
-use crate::background;
+use crate::{background, out};
 
 /// Runs simulated cards, and serves each at a socket for one process at a time.
 ///
@@ -27,8 +27,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
     let status = background::start(&arguments.fabric.plan()?)?;
     for card in status.cards {
-        println!("card{} {}", card.number, card.socket.display());
+        out::line(&format!("card{} {}", card.number, card.socket.display()))?;
     }
-    println!();
+    out::line("")?;
     Ok(ExitCode::SUCCESS)
 }

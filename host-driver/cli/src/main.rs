@@ -15,6 +15,12 @@ mod fabric;
 mod info;
 mod kernels;
 mod look;
+mod out;
+mod pattern;
+mod perf;
+mod ping;
+mod progress;
+mod ready;
 mod registers;
 mod selftest;
 mod table;
@@ -23,8 +29,8 @@ mod trace;
 
 use std::fmt::Display;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::Context;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
@@ -83,6 +89,8 @@ enum Command {
     Capture(capture::Arguments),
     #[cfg(feature = "sim")]
     Trace(trace::Arguments),
+    Perf(Box<perf::Arguments>),
+    Ping(Box<ping::Arguments>),
     /// Tests a card: registers, DMA, interrupts, transport, a kernel. Whatever it was doing before is over.
     ///
     /// Each step builds on those before it; the first that fails ends the test, and the exit code is 1.
@@ -107,9 +115,18 @@ enum Command {
 
 fn main() -> ExitCode {
     run(Arguments::parse().command).unwrap_or_else(|error| {
+        if error.is::<out::Closed>() {
+            return ExitCode::SUCCESS;
+        }
         eprintln!("error: {}", words(&error));
         ExitCode::FAILURE
     })
+}
+
+/// A time on the command line.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map_err(|_| "a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// What went wrong and why, each reason once: many errors name theirs themselves.
@@ -138,21 +155,20 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Capture(arguments) => capture::run(&arguments)?,
         #[cfg(feature = "sim")]
         Command::Trace(arguments) => trace::run(&arguments)?,
+        Command::Perf(arguments) => perf::run(&arguments)?,
+        Command::Ping(arguments) => ping::run(&arguments)?,
         Command::Selftest { card } => selftest::run(&card)?,
-        Command::Bind { address, owner } => println!("{}", bind::System::here().bind(&address, owner)?),
-        Command::Unbind { address } => println!("{}", bind::System::here().unbind(&address)?),
+        Command::Bind { address, owner } => {
+            out::line(&bind::System::here().bind(&address, owner)?.to_string())?;
+        }
+        Command::Unbind { address } => out::line(&bind::System::here().unbind(&address)?.to_string())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// For people, or for programs.
 fn show(what: &(impl Display + Serialize), json: bool) -> anyhow::Result<()> {
-    if json {
-        println!("{}", serde_json::to_string_pretty(what).context("writing JSON")?);
-    } else {
-        print!("{what}");
-    }
-    Ok(())
+    if json { out::json(what) } else { out::text(what) }
 }
 
 fn list(place: &Place, json: bool) -> anyhow::Result<()> {

@@ -22,7 +22,11 @@ pub(crate) type Outcome = Result<String, Box<dyn Error>>;
 
 /// Tests a card; a line for each step.
 pub(crate) fn run(card: &Target) -> anyhow::Result<()> {
-    test(&card.open()?, &mut |line| println!("{line}")).map_err(|error| anyhow::anyhow!("{error}"))
+    test(&card.open()?, &mut |line| {
+        // Nobody may be reading: the exit code tells.
+        let _ = crate::out::line(&line);
+    })
+    .map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 /// The steps, one after the other, until one fails.

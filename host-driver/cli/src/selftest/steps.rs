@@ -10,6 +10,7 @@ use stroma_device::BarId;
 
 use super::Outcome;
 use super::bench::{Bench, MEMORY};
+use crate::pattern::pattern;
 
 /// A step, by its name.
 pub(crate) type Step = (&'static str, fn(&Bench) -> Outcome);
@@ -69,7 +70,7 @@ fn registers(bench: &Bench) -> Outcome {
 fn dma(bench: &Bench) -> Outcome {
     let key = bench.memory.lkey();
     for (seed, len) in LENGTHS.into_iter().enumerate() {
-        let bytes = Bench::pattern(seed as u64 + 1, len);
+        let bytes = pattern(seed as u64 + 1, len);
         // Neither begins with a page.
         bench.memory.write(seed, &bytes)?;
         let (piece, target) = (bench.memory.piece(seed, len)?, bench.memory.address(TARGET + 1)?);
@@ -103,7 +104,7 @@ fn interrupts(bench: &Bench) -> Outcome {
 fn transport(bench: &Bench) -> Outcome {
     let ([one, _], key) = (&bench.pair, bench.memory.rkey());
     for (seed, len) in LENGTHS.into_iter().enumerate() {
-        let bytes = Bench::pattern(seed as u64 + 11, len);
+        let bytes = pattern(seed as u64 + 11, len);
         bench.memory.write(seed, &bytes)?;
         let (near, far) = (bench.memory.piece(seed, len)?, bench.memory.address(TARGET + 3)?);
         one.start().wr_id(3).signaled().write(&[near], far, key).post()?;
@@ -121,7 +122,7 @@ fn transport(bench: &Bench) -> Outcome {
 fn messages(bench: &Bench) -> Outcome {
     let [one, other] = &bench.pair;
     for (seed, len) in LENGTHS.into_iter().enumerate() {
-        let bytes = Bench::pattern(seed as u64 + 21, len);
+        let bytes = pattern(seed as u64 + 21, len);
         bench.memory.write(0, &bytes)?;
         other.receives()?.receive(5, &[bench.memory.piece(TARGET, len)?]).post()?;
         // The receive alone completes where it is looked at: the request tells of nothing.
@@ -144,7 +145,7 @@ fn kernel(bench: &Bench) -> Outcome {
     let Some(slot) = kernels.iter().position(|kernel| kernel.operation == traversal::OPERATION) else {
         return Ok(format!("{} kernels, `traversal` is not among them: left out", kernels.len()));
     };
-    let values = Bench::pattern(31, ELEMENTS * VALUE);
+    let values = pattern(31, ELEMENTS * VALUE);
     bench.memory.write(VALUES_AT, &values)?;
     for index in 0..ELEMENTS {
         let next = if index + 1 < ELEMENTS { bench.memory.address((index + 1) * 64)? } else { 0 };

@@ -8,4 +8,5 @@ mod devices;
 mod exec;
 mod fabric;
 mod look;
+mod perf;
 mod stage;

@@ -10,10 +10,10 @@ fn absolute(folder: &Path) -> anyhow::Result<PathBuf> {
 }
 
 #[cfg(feature = "sim")]
-pub(super) use simulated::{Arguments as Wanted, ready};
+pub(crate) use simulated::{Arguments as Wanted, ready};
 
 #[cfg(not(feature = "sim"))]
-pub(super) use found::{Wanted, ready};
+pub(crate) use found::{Wanted, ready};
 
 /// Where there are no cards to start.
 #[cfg(not(feature = "sim"))]
@@ -27,7 +27,7 @@ mod found {
         fabric: Option<PathBuf>,
     }
 
-    pub(in crate::exec) fn ready(wanted: &Wanted) -> anyhow::Result<(PathBuf, Status)> {
+    pub(crate) fn ready(wanted: &Wanted) -> anyhow::Result<(PathBuf, Status)> {
         let folder = absolute(&wanted.fabric.clone().unwrap_or_else(stroma_control::folder))?;
         let found = stroma_control::wait(&folder)?;
         let status = found.ok_or_else(|| stroma_control::Error::NotRunning { folder: folder.clone() })?;
@@ -40,7 +40,7 @@ mod simulated {
     use anyhow::bail;
     use stroma_control::Starting;
     use stroma_fabric::Plan;
-    pub(in crate::exec) use stroma_fabric::cli::Arguments;
+    pub(crate) use stroma_fabric::cli::Arguments;
 
     use super::{Context, PathBuf, Status, absolute};
     use crate::background;
@@ -49,7 +49,7 @@ mod simulated {
     const LINGER: u64 = 10;
 
     /// Its folder, from the root on, and what it is. Two of these at the same time start one fabric.
-    pub(in crate::exec) fn ready(arguments: &Arguments) -> anyhow::Result<(PathBuf, Status)> {
+    pub(crate) fn ready(arguments: &Arguments) -> anyhow::Result<(PathBuf, Status)> {
         let plan = arguments.clone().plan()?;
         let folder = absolute(&plan.sockets)?;
         let same = |status: Status| agree(arguments, &plan, &status).map(|()| (folder.clone(), status));
