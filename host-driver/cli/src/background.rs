@@ -12,12 +12,14 @@ use anyhow::{Context, bail};
 use stroma_control::Status;
 use stroma_fabric::Plan;
 
+use crate::progress::Progress;
+
 /// Between two looks at a fabric that is not there yet.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts a fabric in a process group of its own, which signals of the terminal do not reach, and waits until it serves. What it tells goes to its log.
 ///
-/// It is a child of this process; one that goes on should [leave](leave) that to another.
+/// It is a child of this process; one that goes on should [`leave`] that to another.
 pub(crate) fn start(plan: &Plan) -> anyhow::Result<Status> {
     let folder = &plan.sockets;
     stroma_control::make(folder)?;
@@ -31,6 +33,7 @@ pub(crate) fn start(plan: &Plan) -> anyhow::Result<Status> {
     let mut command = ourselves()?;
     command.args(["fabric", "--plan", "-"]).process_group(0).stdout(copy).stderr(log);
     let mut child = spawn(command, plan)?;
+    let _progress = Progress::of("starting cards");
     loop {
         let ended = child.try_wait().context("looking after the fabric")?;
         match stroma_control::find(folder)? {

@@ -28,8 +28,6 @@ const NOT_EXECUTABLE: u8 = 126;
 /// after the last program. The exit code is the program's; 127 if it is not found, 126 if it cannot be run.
 #[derive(Debug, Parser)]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    fabric: ready::Wanted,
     /// Shows the program this card alone: its number, or its name.
     #[arg(long, value_name = "N", value_parser = crate::card::number)]
     card: Option<usize>,
@@ -39,6 +37,8 @@ pub(crate) struct Arguments {
     /// The program and its arguments, behind `--`.
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+    #[command(flatten, next_help_heading = "Fabric, if one has to be started")]
+    fabric: ready::Wanted,
 }
 
 /// Becomes the program; returns when it cannot.

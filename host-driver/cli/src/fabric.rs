@@ -13,11 +13,11 @@ use crate::{background, out};
 /// error. Programs open a card by its socket. Whatever a flag says goes before what the plan says.
 #[derive(Debug, Parser)]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    fabric: cli::Arguments,
     /// Returns when the cards are served, and leaves them running in the background; what happens is told in FOLDER/fabric.log.
     #[arg(long)]
     detach: bool,
+    #[command(flatten)]
+    fabric: cli::Arguments,
 }
 
 /// Runs cards until they end, or starts them and leaves.

@@ -12,9 +12,11 @@ mod devices;
 mod exec;
 #[cfg(feature = "sim")]
 mod fabric;
+mod help;
 mod info;
 mod kernels;
 mod look;
+mod manual;
 mod out;
 mod pattern;
 mod perf;
@@ -39,7 +41,7 @@ use look::Look;
 
 /// What can be done with Stroma cards, on a board and simulated.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, arg_required_else_help = true, after_help = help::STROMA)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -48,9 +50,12 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[cfg(feature = "sim")]
+    #[command(after_help = help::FABRIC)]
     Fabric(Box<fabric::Arguments>),
+    #[command(after_help = help::EXEC)]
     Exec(Box<exec::Arguments>),
     /// Lists cards: those of a fabric, and PCI devices of this machine.
+    #[command(after_help = help::DEVICES)]
     Devices {
         #[command(flatten)]
         place: Place,
@@ -59,6 +64,7 @@ enum Command {
         json: bool,
     },
     /// Tells who a card is, how large, and what it can do; whoever has it goes on.
+    #[command(after_help = help::INFO)]
     Info {
         #[command(flatten)]
         card: Target,
@@ -67,10 +73,11 @@ enum Command {
         json: bool,
     },
     /// Reads registers of a card by their names; whoever has it goes on.
+    #[command(after_help = help::REGS)]
     Regs {
         #[command(flatten)]
         card: Target,
-        /// A block, a register or both: counters, `tx_frames`, port.mac, kernels.invoked[3]. All that can be read, if none is named.
+        /// A block, a register or both: counters, `tx_frames`, `port.mac`, `kernels.invoked[3]`. All that can be read, if none is named.
         #[arg(value_name = "NAME")]
         names: Vec<registers::Choice>,
         /// For programs.
@@ -78,6 +85,7 @@ enum Command {
         json: bool,
     },
     /// Lists the kernels of a card, and how often they ran; whoever has it goes on.
+    #[command(after_help = help::KERNELS)]
     Kernels {
         #[command(flatten)]
         card: Target,
@@ -86,19 +94,25 @@ enum Command {
         json: bool,
     },
     #[cfg(feature = "sim")]
+    #[command(after_help = help::CAPTURE)]
     Capture(capture::Arguments),
     #[cfg(feature = "sim")]
+    #[command(after_help = help::TRACE)]
     Trace(trace::Arguments),
+    #[command(after_help = help::PERF)]
     Perf(Box<perf::Arguments>),
+    #[command(after_help = help::PING)]
     Ping(Box<ping::Arguments>),
     /// Tests a card: registers, DMA, interrupts, transport, a kernel. Whatever it was doing before is over.
     ///
     /// Each step builds on those before it; the first that fails ends the test, and the exit code is 1.
+    #[command(after_help = help::SELFTEST)]
     Selftest {
         #[command(flatten)]
         card: Target,
     },
     /// Gives a PCI device to vfio-pci, so that programs can open it.
+    #[command(after_help = help::BIND)]
     Bind {
         /// Its address, such as 0000:01:00.0.
         address: String,
@@ -107,10 +121,20 @@ enum Command {
         owner: Option<bind::Owner>,
     },
     /// Gives it back to the driver that it would have had.
+    #[command(after_help = help::BIND)]
     Unbind {
         /// Its address.
         address: String,
     },
+    /// Prints completions for a shell.
+    #[command(after_help = help::COMPLETIONS)]
+    Completions {
+        /// Which.
+        shell: clap_complete::Shell,
+    },
+    /// Prints the manual, or writes all of its pages.
+    #[command(after_help = help::MAN)]
+    Man(manual::ManArguments),
 }
 
 fn main() -> ExitCode {
@@ -161,6 +185,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Bind { address, owner } => {
             out::line(&bind::System::here().bind(&address, owner)?.to_string())?;
         }
+        Command::Completions { shell } => manual::completions(shell)?,
+        Command::Man(arguments) => manual::man(&arguments)?,
         Command::Unbind { address } => out::line(&bind::System::here().unbind(&address)?.to_string())?,
     }
     Ok(ExitCode::SUCCESS)

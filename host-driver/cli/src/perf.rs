@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     latency: bool,
     #[command(flatten)]
     form: Form,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Fabric, if one has to be started")]
     fabric: ready::Wanted,
 }
 

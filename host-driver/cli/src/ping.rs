@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// For programs.
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Fabric, if one has to be started")]
     fabric: ready::Wanted,
 }
 

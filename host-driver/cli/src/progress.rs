@@ -19,6 +19,15 @@ impl Progress {
         Self { bar }
     }
 
+    /// Of work that nobody knows the length of.
+    #[cfg(feature = "sim")]
+    pub(crate) fn of(what: &'static str) -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_message(what);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar }
+    }
+
     /// Says what is being done.
     pub(crate) fn doing(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
@@ -27,6 +36,12 @@ impl Progress {
     /// So many more steps are done.
     pub(crate) fn advance(&self, steps: usize) {
         self.bar.inc(steps as u64);
+    }
+
+    /// So many are done in all.
+    #[cfg(feature = "sim")]
+    pub(crate) fn reach(&self, steps: u64) {
+        self.bar.set_position(steps);
     }
 
     /// Says something in between.

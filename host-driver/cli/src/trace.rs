@@ -15,6 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use stroma_control::{Request, Waves};
 
 use crate::card::Target;
+use crate::progress::Progress;
 use cut::Cut;
 
 /// Between two looks at a file that does not grow.
@@ -63,10 +64,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let last = waves.time.saturating_add(arguments.cycles.saturating_mul(TIMES)).saturating_sub(1);
     let mut cut = Cut::new(BufWriter::new(output), waves.time, last);
-    let reached =
-        follow(input, &mut cut, &mut is_over).with_context(|| format!("writing {}", path.display()))?;
+    let progress = Progress::new(usize::try_from(arguments.cycles)?);
+    progress.doing("cycles of work");
+    let mut tell = |time: u64| progress.reach(time.saturating_sub(waves.time) / TIMES);
+    let reached = follow(input, &mut cut, &mut is_over, &mut tell)
+        .with_context(|| format!("writing {}", path.display()))?;
     cut.finish().with_context(|| format!("writing {}", path.display()))?;
-    let cycles = (reached.unwrap_or(waves.time) - waves.time).div_ceil(TIMES);
+    progress.finish();
+    let cycles = reached.unwrap_or(0).saturating_sub(waves.time).div_ceil(TIMES);
     eprintln!("{cycles} cycles of stroma{card} in {}", path.display());
     Ok(())
 }
@@ -76,6 +81,7 @@ fn follow<W: Write>(
     mut input: impl Read,
     cut: &mut Cut<W>,
     is_over: &mut impl FnMut() -> bool,
+    tell: &mut impl FnMut(u64),
 ) -> std::io::Result<Option<u64>> {
     let mut bytes = vec![0; 1 << 16];
     loop {
@@ -83,7 +89,7 @@ fn follow<W: Write>(
             0 if is_over() => return Ok(cut.reached()),
             0 => thread::sleep(PAUSE),
             count if cut.take(&bytes[..count])? => return Ok(cut.reached()),
-            _ => {}
+            _ => tell(cut.reached().unwrap_or(0)),
         }
     }
 }
@@ -107,7 +113,7 @@ mod tests {
         });
         let mut text = Vec::new();
         let mut cut = Cut::new(&mut text, 2, 5);
-        assert_eq!(follow(reader, &mut cut, &mut || false).unwrap(), Some(6));
+        assert_eq!(follow(reader, &mut cut, &mut || false, &mut |_| {}).unwrap(), Some(6));
         cut.finish().unwrap();
         drop(growing.join().unwrap());
         assert!(String::from_utf8(text).unwrap().ends_with("#5\n1!\n"));
@@ -117,7 +123,7 @@ mod tests {
     fn what_is_there_is_kept_when_it_is_over() {
         let mut text = Vec::new();
         let mut cut = Cut::new(&mut text, 1, 100);
-        assert_eq!(follow(FILE.as_bytes(), &mut cut, &mut || true).unwrap(), Some(2));
+        assert_eq!(follow(FILE.as_bytes(), &mut cut, &mut || true, &mut |_| {}).unwrap(), Some(2));
         cut.finish().unwrap();
         assert!(String::from_utf8(text).unwrap().ends_with("#2\n0!\n"));
     }
