@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::rtl::Profile;
 use crate::stage::{self, Outcome, Stage};
 use crate::tools::Routine;
-use crate::{cocotb, docs, formal, frames, lint, linux, new_kernel, process, setup, synth, test, workspace};
+use crate::{cocotb, docs, formal, frames, libclang, lint, linux, new_kernel, process, setup, synth, test};
 
 /// Runs all stages, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -67,8 +67,8 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let mut command = Command::new("cargo");
-    command.args(arguments).envs(environment.iter().copied()).current_dir(workspace::root());
+    let mut command = libclang::cargo();
+    command.args(arguments).envs(environment.iter().copied());
     process::aloud(command)
 }
 

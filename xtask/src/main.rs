@@ -10,6 +10,7 @@ mod errors_doc;
 mod figures;
 mod formal;
 mod frames;
+mod libclang;
 mod lint;
 mod linux;
 mod new_kernel;

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::libclang;
 use crate::process;
 use crate::tools::{self, Apt, Pip, Routine, Tools};
 use crate::unpack;
@@ -32,6 +33,9 @@ pub(crate) fn run(routine: Routine) -> Result<()> {
     let apt: Vec<&Apt> =
         tools.apt.iter().filter(|entry| routine.needs(entry.from) && !is_present(entry)).collect();
     install_apt(&apt)?;
+    if routine.needs(Routine::Test) {
+        libclang::check()?;
+    }
     let wheels = install_pip(&tools, routine)?;
     let unpacked = unpack::run(&tools, routine)?;
     let old = stroma_verilate::prune(KEEP_MODELS).context("remove models that nobody uses any more")?;
@@ -44,13 +48,15 @@ pub(crate) fn run(routine: Routine) -> Result<()> {
     Ok(())
 }
 
-/// A package counts as there when its programs are, whoever brought them, or when dpkg knows it.
+/// A package counts as there when its programs are, or one of its files, whoever brought them, or when dpkg knows it.
 fn is_present(entry: &Apt) -> bool {
     let on_path = |program: &String| {
         env::split_paths(&env::var_os("PATH").unwrap_or_default())
             .any(|folder| folder.join(program).is_file())
     };
-    entry.programs.iter().all(on_path) || dpkg_knows(&entry.package)
+    let is_seen = entry.programs.iter().all(on_path)
+        && (entry.files.is_empty() || entry.files.iter().any(|file| file.exists()));
+    is_seen || dpkg_knows(&entry.package)
 }
 
 fn dpkg_knows(package: &str) -> bool {
@@ -186,13 +192,17 @@ mod tests {
 
     #[test]
     fn a_package_whose_programs_and_name_are_unknown_is_missing() {
-        let entry = |program: &str| Apt {
+        let entry = |programs: &[&str], files: &[&str]| Apt {
             package: "stroma-no-such-package".into(),
-            programs: vec![program.into()],
+            programs: programs.iter().map(ToString::to_string).collect(),
+            files: files.iter().map(Into::into).collect(),
             from: Routine::Demo,
             why: "test".into(),
         };
-        assert!(!is_present(&entry("stroma-no-such-program")));
-        assert!(is_present(&entry("cargo")));
+        assert!(!is_present(&entry(&["stroma-no-such-program"], &[])));
+        assert!(is_present(&entry(&["cargo"], &[])));
+        assert!(!is_present(&entry(&[], &["/no/such/file"])));
+        assert!(is_present(&entry(&[], &["/no/such/file", env!("CARGO_MANIFEST_DIR")])));
+        assert!(!is_present(&entry(&["stroma-no-such-program"], &[env!("CARGO_MANIFEST_DIR")])));
     }
 }

@@ -50,6 +50,9 @@ pub(crate) struct Given {
 pub(crate) struct Apt {
     pub(crate) package: String,
     pub(crate) programs: Vec<String>,
+    /// Of a package without programs: files, from the root on, one of which shows that it is there.
+    #[serde(default)]
+    pub(crate) files: Vec<PathBuf>,
     pub(crate) from: Routine,
     pub(crate) why: String,
 }
@@ -118,6 +121,11 @@ impl Tools {
             .chain(tools.computed.iter().map(|entry| &entry.why));
         if reasons.into_iter().any(|why| why.trim().is_empty()) {
             bail!("every entry says why it is needed, and one does not");
+        }
+        if let Some(entry) =
+            tools.apt.iter().find(|entry| entry.programs.is_empty() && entry.files.is_empty())
+        {
+            bail!("{} has neither programs nor files by which to see that it is there", entry.package);
         }
         Ok(tools)
     }
@@ -203,6 +211,17 @@ mod tests {
             "given = [{ programs = ['cargo'], why = ' ' }]\napt = []\nunpack = []\npip = []\ncomputed = []";
         assert!(Tools::parse(text).is_err());
         assert!(Tools::parse(&text.replace("' '", "'builds'")).is_ok());
+    }
+
+    #[test]
+    fn a_system_package_that_nothing_shows_is_refused() {
+        let list = |more: &str| {
+            let entry = format!("package = 'headers', programs = [], from = 'test', why = 'compiles'{more}");
+            Tools::parse(&format!("given = []\napt = [{{ {entry} }}]\nunpack = []\npip = []\ncomputed = []"))
+        };
+        let error = list("").err().unwrap().to_string();
+        assert!(error.contains("headers has neither programs nor files"), "{error}");
+        assert!(list(", files = ['/usr/include/header.h']").is_ok());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::{process, workspace};
+use crate::{libclang, process};
 
 /// Programs that take longest begin first, so that no core waits for one at the end.
 const LONG: [&str; 8] =
@@ -74,8 +74,8 @@ pub(crate) fn run(filter: Option<&str>, effort: Effort) -> Result<()> {
     let mut programs = programs(&build()?)?;
     programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
     let failed = side_by_side(&programs, filter, effort)?;
-    let mut examples = Command::new("cargo");
-    examples.args(["test", "--workspace", "--doc", "--quiet"]).args(filter).current_dir(workspace::root());
+    let mut examples = libclang::cargo();
+    examples.args(["test", "--workspace", "--doc", "--quiet"]).args(filter);
     let examples = process::aloud(examples);
     if !failed.is_empty() {
         bail!("{} of {} test programs failed: {}", failed.len(), programs.len(), failed.join(", "));
@@ -85,10 +85,9 @@ pub(crate) fn run(filter: Option<&str>, effort: Effort) -> Result<()> {
 
 /// Has Cargo build them; what it says, a message a line.
 fn build() -> Result<String> {
-    let mut command = Command::new("cargo");
+    let mut command = libclang::cargo();
     command
         .args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"])
-        .current_dir(workspace::root())
         .stderr(Stdio::inherit());
     let line = process::line(&command);
     let output = command.output().with_context(|| format!("start {line}"))?;
@@ -195,6 +194,7 @@ fn told(output: &Output) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace;
 
     #[test]
     fn test_programs_are_found_among_all_that_cargo_built() {
