@@ -10,6 +10,7 @@ mod errors_doc;
 mod figures;
 mod formal;
 mod frames;
+mod install;
 mod libclang;
 mod lint;
 mod linux;
@@ -57,6 +58,11 @@ enum Task {
         #[arg(long = "for", default_value = "ci")]
         routine: tools::Routine,
     },
+    /// Install the command line and libibverbs below a folder
+    ///
+    /// PREFIX/bin/stroma has the simulated cards inside; `stroma exec -- PROGRAM` runs any program of libibverbs on them. A second run
+    /// takes seconds.
+    Install(install::Options),
     /// Run two simulated cards on a cable, an application on each
     ///
     /// The applications exchange letters by WRITE and READ, and a table tells where the time of one request goes. The frames of
@@ -188,6 +194,7 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<()> {
     match task {
         Task::Setup { routine } => setup::run(routine),
+        Task::Install(options) => install::run(&options),
         Task::Demo => demo::run(),
         Task::Test { filter } => test::run(filter),
         Task::Bench(options) => bench::run(&options),
