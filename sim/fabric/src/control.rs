@@ -11,6 +11,7 @@ mod frames;
 mod line;
 
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,9 +60,9 @@ pub(crate) struct Control {
 impl Control {
     /// Makes the socket, in place of one that a fabric has left; that none runs the lock tells.
     pub(crate) fn bind(path: &Path, desk: Desk) -> io::Result<Self> {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
+        // What is no socket is not ours to remove, and cannot be bound to.
+        if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+            std::fs::remove_file(path)?;
         }
         Ok(Self { listener: UnixListener::bind(path)?, desk: Arc::new(desk) })
     }
@@ -191,8 +192,11 @@ impl Desk {
             }
         };
         let mut bytes = [0; 8];
-        match function::load(orders, at, &mut bytes[..width]) {
-            Ok(()) => Answer::Ok(u64::from_le_bytes(bytes)),
+        match orders.give(Order::Peek(at)) {
+            Ok(word) => {
+                function::part(word, at, &mut bytes[..width]);
+                Answer::Ok(u64::from_le_bytes(bytes))
+            }
             Err(error) => Answer::Error(format!("a load of {width} bytes at {offset:#x}: {error}")),
         }
     }

@@ -101,13 +101,10 @@ pub(crate) fn address(region: usize, offset: u64, width: usize) -> Result<u64, E
     Ok(if region == BAR2_REGION { BAR2_AT as u64 + offset } else { offset })
 }
 
-/// Loads 4 or 8 bytes from where they are at the card's pins.
-pub(crate) fn load(orders: &Orders, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
-    let word = orders.give(Order::Access(Access::Load { address }))?.to_le_bytes();
-    // A word of eight bytes comes back, whichever half was asked for.
+/// What was asked for at an address: a word of eight bytes comes back, whichever half it was.
+pub(crate) fn part(word: u64, address: u64, bytes: &mut [u8]) {
     let half = usize::try_from(address % 8).expect("less than 8");
-    bytes.copy_from_slice(&word[half..half + bytes.len()]);
-    Ok(())
+    bytes.copy_from_slice(&word.to_le_bytes()[half..half + bytes.len()]);
 }
 
 impl Function for CardFunction {
@@ -146,7 +143,8 @@ impl Function for CardFunction {
             }
             _ => {
                 let address = self.address(region, offset, bytes.len())?;
-                load(&self.orders, address, bytes)?;
+                let word = self.orders.give(Order::Access(Access::Load { address }))?;
+                part(word, address, bytes);
             }
         }
         Ok(())

@@ -17,6 +17,8 @@ pub(crate) enum Order {
     Detach,
     /// An access to a BAR; answered with the value of a load, or when a store is on its way.
     Access(Access),
+    /// A load from a BAR by somebody else than the client, at this address; answered with its value. It lets loads of the client pass.
+    Peek(u64),
     /// The card may reach memory.
     Map(Range),
     /// It may not any more.

@@ -22,6 +22,8 @@ use crate::order::{Answer, Order, Request};
 
 /// Cycles between two looks for orders. An access takes longer than that on its way.
 const TURN: u64 = 16;
+/// Orders between two turns, at most: whoever gives many must not keep the cards from working.
+const ORDERS: usize = 256;
 /// A quiet time shorter than this is not worth falling asleep for.
 const NAP: Duration = Duration::from_micros(50);
 /// Stores on their way to a card; the next one waits.
@@ -72,14 +74,18 @@ impl Simulation {
         };
         // What has passed in sleep has passed for the cards as well.
         self.world.catch_up();
-        loop {
+        for _ in 0..ORDERS {
             match request {
                 Ok(request) => self.obey(request),
-                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return false,
             }
             request = self.requests.try_recv();
         }
+        if let Ok(last) = request {
+            self.obey(last);
+        }
+        true
     }
 
     fn obey(&mut self, Request { card, order, answer }: Request) {
@@ -92,6 +98,10 @@ impl Simulation {
             }
             Order::Detach => self.detach(card),
             Order::Access(access) => return self.access(card, access, answer),
+            Order::Peek(address) => {
+                let last = self.hosts[card].loads.len();
+                return self.queue_load(card, last, address, answer);
+            }
             Order::Map(range) => self.map(card, range),
             Order::Unmap { first, last } => self
                 .world
@@ -156,15 +166,23 @@ impl Simulation {
         let host = &mut self.hosts[index];
         match access {
             Access::Load { address } => {
-                host.loads.push_back((address, answer));
-                if host.loads.len() == 1 {
-                    self.load(index);
-                }
+                // Behind the one that is under way, before those of others.
+                let place = host.loads.len().min(1);
+                self.queue_load(index, place, address, answer);
             }
             Access::Store { .. } => {
                 host.store = Some(answer);
                 self.world.card(index).access(access);
+                self.deliver(index);
             }
+        }
+    }
+
+    /// One more load, at this place among those that wait.
+    fn queue_load(&mut self, index: usize, place: usize, address: u64, answer: SyncSender<Answer>) {
+        self.hosts[index].loads.insert(place, (address, answer));
+        if self.hosts[index].loads.len() == 1 {
+            self.load(index);
         }
         self.deliver(index);
     }
@@ -247,32 +265,4 @@ fn errno(error: &MapError) -> Errno {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc::sync_channel;
-
-    use stroma_device::DmaMemory;
-    use stroma_top::Profile;
-    use stroma_verilate::Options;
-
-    use super::*;
-    use crate::order::Orders;
-
-    #[test]
-    fn a_card_reaches_memory_as_a_bus_master_alone_and_is_none_after_a_reset() {
-        let world = World::new(Profile::TenGig, 1, &Options::default()).unwrap();
-        let report: Report = Arc::new(|_| {});
-        let mut simulation = Simulation::new(world, 1, Orders::new(1).1, &report);
-        let memory = Arc::new(DmaMemory::allocate(4096, None).unwrap());
-        simulation.world.card_at_rest(0).iommu().map(0x1000, &memory).unwrap();
-        let mut reaches = |order| {
-            let (answer, answered) = sync_channel(1);
-            simulation.obey(Request { card: 0, order, answer });
-            assert_eq!(answered.recv().unwrap(), Ok(0));
-            simulation.world.card_at_rest(0).iommu().read(0x1000, 8).is_some()
-        };
-        assert!(!reaches(Order::Master(false)));
-        assert!(reaches(Order::Master(true)));
-        assert!(!reaches(Order::Reset));
-        assert!(reaches(Order::Master(true)));
-    }
-}
+mod tests;

@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::Receiver;
 
 use stroma_control::Client as Asker;
-use stroma_sim::host::bars::Access;
 use tempfile::TempDir;
 
 use super::*;
@@ -19,7 +18,7 @@ fn desk(linger: Option<Duration>) -> (TempDir, Arc<Clients>) {
             let value = match request.order {
                 Order::Now => 1234,
                 Order::WaveTime => 56,
-                Order::Access(Access::Load { address }) => 0x8877_6655_0000_0000 | address,
+                Order::Peek(address) => 0x8877_6655_0000_0000 | address,
                 _ => panic!("nobody asks for that"),
             };
             let _ = request.answer.send(Ok(value));
@@ -136,4 +135,18 @@ fn cards_with_waves_tell_where_they_are_and_others_what_to_do() {
     assert_eq!(waves(1).unwrap(), Waves { file: "/waves/card1.vcd".into(), time: 56 });
     assert!(waves(0).unwrap_err().to_string().contains("STROMA_WAVES=FOLDER"));
     assert!(waves(2).unwrap_err().to_string().contains("card 2: there are 2"));
+}
+
+#[test]
+fn what_is_no_socket_is_left_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = stroma_control::control(folder.path());
+    std::fs::write(&path, "mine").unwrap();
+    let clients = Arc::new(Clients::new(1));
+    let desk = || Desk::new(&Plan::new(folder.path()), folder.path(), &clients, Orders::new(1).0);
+    assert_eq!(Control::bind(&path, desk()).err().map(|error| error.kind()), Some(ErrorKind::AddrInUse));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    std::fs::remove_file(&path).unwrap();
+    drop(Control::bind(&path, desk()).unwrap());
+    Control::bind(&path, desk()).expect("in place of one that nobody serves");
 }
