@@ -44,12 +44,12 @@ pub(crate) fn run() -> Result<()> {
         Stage {
             name: "linux 4",
             next_step: "`cargo xtask linux --rung 4` runs this stage alone",
-            run: Box::new(|| linux::run(linux::Rung::Wire)),
+            run: Box::new(|| linux::run(linux::Rung::Wire, false)),
         },
         Stage {
             name: "linux 5",
             next_step: "`cargo xtask linux --rung 5` runs this stage alone",
-            run: Box::new(|| linux::run(linux::Rung::Device)),
+            run: Box::new(|| linux::run(linux::Rung::Device, false)),
         },
         Stage::new(
             "formal runner",

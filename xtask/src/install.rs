@@ -65,10 +65,7 @@ pub(crate) fn into(prefix: &Path) -> Result<Vec<PathBuf>> {
     prefix.program("bin/stroma", &program)?;
     prefix.program(&format!("lib/stroma/{}", library::NAME), &library)?;
     prefix.link("lib/stroma/libstroma_ibverbs.so", library::NAME)?;
-    let header = root.join(HEADER);
-    if header.exists() {
-        prefix.file("include/stroma.h", &header)?;
-    }
+    prefix.file("include/stroma.h", &root.join(HEADER))?;
     prefix.text("lib/pkgconfig/stroma.pc", &pkg_config(prefix.folder())?)?;
     Ok(prefix.installed())
 }

@@ -1,8 +1,9 @@
-//! `linux`: a simulated card and a Linux guest: on one wire, and the one in the other.
+//! `linux`: programs of others on simulated cards; a card and a Linux guest on one wire, and the one in the other.
 
 mod archive;
 mod device;
 pub(crate) mod kernel;
+mod programs;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ const LINKED: [&str; 6] = ["ibverbs", "rxe-rdmav34", "ibverbs", "nl-route-3", "n
 /// What is tried with Linux, by its rung on the ladder of proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Rung {
+    /// Programs of others run on cards, with our libibverbs.
+    #[value(name = "3")]
+    Programs,
     /// The card's wire ends at a guest's Soft-RoCE.
     #[value(name = "4")]
     Wire,
@@ -36,12 +40,13 @@ pub(crate) enum Rung {
 
 impl Rung {
     /// From the lowest on.
-    pub(crate) const ALL: [Self; 2] = [Self::Wire, Self::Device];
+    pub(crate) const ALL: [Self; 3] = [Self::Programs, Self::Wire, Self::Device];
 }
 
-/// Makes the guest and runs the story.
-pub(crate) fn run(rung: Rung) -> Result<Outcome> {
+/// Makes ready what a rung needs, and runs its story; `all` of it, or what `ci` has time for.
+pub(crate) fn run(rung: Rung, all: bool) -> Result<Outcome> {
     match rung {
+        Rung::Programs => programs::run(all),
         Rung::Wire => wire().map(|()| Outcome::Done),
         Rung::Device => device::run(),
     }
