@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Stands for the TCP port over which two programs find each other, another one in each row.
 pub(super) const PORT: &str = "{port}";
+/// The profile of the wide card.
+pub(super) const WIDE: &str = "100g";
 /// How long a row may take; the slowest needs a fifth of it.
 const LIMIT: Duration = Duration::from_secs(150);
 
@@ -68,7 +70,7 @@ impl Row {
 
     /// On the wide card.
     pub(super) fn wide(mut self) -> Self {
-        self.profile = "100g";
+        self.profile = WIDE;
         self
     }
 
