@@ -28,13 +28,15 @@ pub(super) struct Bench {
     folder: PathBuf,
     /// The cards that are running, and which they are.
     fabric: Option<(&'static str, Child)>,
+    /// What the first cards of all fabrics so far have sent and heard.
+    captures: Vec<PathBuf>,
     rows: u16,
 }
 
 impl Bench {
     pub(super) fn new(prefix: &Path, folder: &Path) -> Self {
         let stroma = prefix.join("bin/stroma");
-        Self { stroma, folder: folder.to_path_buf(), fabric: None, rows: 0 }
+        Self { stroma, folder: folder.to_path_buf(), fabric: None, captures: Vec::new(), rows: 0 }
     }
 
     /// Where everything is kept.
@@ -42,9 +44,9 @@ impl Bench {
         &self.folder
     }
 
-    /// Where the frames of a profile's first card are kept.
-    pub(super) fn capture(&self, profile: &str) -> PathBuf {
-        self.folder.join(profile).join("card0.pcapng")
+    /// Where the frames of first cards are kept.
+    pub(super) fn captures(&self) -> &[PathBuf] {
+        &self.captures
     }
 
     fn sockets(&self, profile: &str) -> PathBuf {
@@ -57,9 +59,11 @@ impl Bench {
             return Ok(());
         }
         self.end();
-        let (sockets, capture) = (self.sockets(profile), self.folder.join(profile));
+        let (sockets, capture) =
+            (self.sockets(profile), self.folder.join(format!("frames{}", self.captures.len())));
+        self.captures.push(capture.join("card0.pcapng"));
         fs::create_dir_all(&capture).with_context(|| format!("create {}", capture.display()))?;
-        let log = self.log(&format!("{profile}/fabric"))?;
+        let log = self.log(&format!("fabric{}", self.captures.len() - 1))?;
         let mut child = Command::new(&self.stroma)
             .args(["fabric", "--profile", profile, "--sockets"])
             .arg(sockets)
@@ -76,7 +80,7 @@ impl Bench {
         self.fabric = Some((profile, child));
         ensure!(
             served,
-            "the cards ended before they were served; see {profile}/fabric.log in {}",
+            "the cards ended before they were served; see the last fabric's log in {}",
             self.folder.display()
         );
         Ok(())

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use super::bench::Bench;
 use crate::process;
@@ -13,31 +13,31 @@ const LEAST: usize = 500;
 
 /// Is all that the first cards sent and heard on the port of RoCE v2 InfiniBand to tshark, and nothing malformed?
 pub(super) fn check(bench: &Bench) -> Result<()> {
-    for profile in ["10g", "100g"] {
-        let path = bench.capture(profile);
-        let count = |filter: &str| frames(&path, filter);
-        let (carried, strange) =
-            (count("udp.dstport == 4791 && infiniband")?, count("udp.dstport == 4791 && !infiniband")?);
-        let malformed = count("_ws.malformed")?;
+    let mut all = 0;
+    for path in bench.captures() {
+        let strange = frames(path, "udp.dstport == 4791 && !infiniband")?;
+        let malformed = frames(path, "_ws.malformed")?;
         ensure!(
-            strange == 0 && malformed == 0,
-            "{}: {strange} frames are not RoCE v2 to tshark, {malformed} are malformed",
+            strange.is_empty() && malformed.is_empty(),
+            "{}: frames {strange:?} are not RoCE v2 to tshark, frames {malformed:?} are malformed",
             path.display()
         );
-        if profile == "10g" && carried < LEAST {
-            bail!("{}: {carried} frames of RoCE v2, and the rows make {LEAST} at least", path.display());
-        }
-        println!("  {profile:<4}  tshark: {carried} frames of RoCE v2, none malformed");
+        all += frames(path, "udp.dstport == 4791 && infiniband")?.len();
     }
+    ensure!(all >= LEAST, "{all} frames of RoCE v2 in all, and the rows make {LEAST} at least");
+    println!("        tshark: {all} frames of RoCE v2, none malformed");
     Ok(())
 }
 
-fn frames(path: &Path, filter: &str) -> Result<usize> {
+/// Numbers of the frames that a filter lets through.
+fn frames(path: &Path, filter: &str) -> Result<Vec<String>> {
     let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(path).args(["-Y", filter, "-T", "fields", "-e", "frame.number"]);
+    // What a payload means is nobody's business here, and tshark guesses.
+    tshark.arg("-r").arg(path).args(["--disable-protocol", "rpcordma"]);
+    tshark.args(["-Y", filter, "-T", "fields", "-e", "frame.number"]);
     let line = process::line(&tshark);
     let output = tshark.output()?;
     // A recording that is cut off at its end, because the cards were, is read up to there.
     ensure!(!output.stdout.is_empty() || output.status.success(), "{line}\nended with {}", output.status);
-    Ok(String::from_utf8_lossy(&output.stdout).lines().count())
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(ToOwned::to_owned).collect())
 }
