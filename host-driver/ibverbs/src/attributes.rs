@@ -12,6 +12,7 @@ use crate::{
     failure::{Outcome, invalid, unsupported},
     handle::zeroed,
     pair::Pair,
+    query::PARTITION,
     region::rights,
 };
 
@@ -20,9 +21,6 @@ use crate::{
 pub(crate) struct Asked {
     access: u32,
 }
-
-/// The one partition.
-const PARTITION: u16 = 0xffff;
 
 fn state(code: ibv_qp_state::Type) -> Outcome<QueuePairState> {
     let code = u8::try_from(code).ok().and_then(QueuePairState::from_code);

@@ -34,7 +34,7 @@ const FOUR_LANES: u8 = 2;
 const TEN: u8 = 8;
 const TWENTY_FIVE: u8 = 32;
 /// The one partition.
-const PARTITION: u16 = 0xffff;
+pub(crate) const PARTITION: u16 = 0xffff;
 /// `IBV_GID_TYPE_SYSFS_ROCE_V2` of libibverbs' private header, and `IBV_GID_TYPE_ROCE_V2`.
 const SYSFS_ROCE_V2: c_int = 1;
 const ROCE_V2: u32 = 2;
