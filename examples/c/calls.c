@@ -1,4 +1,5 @@
-/* Calls kernels of the other card: `traversal` walks a list there, `get` looks a key up in a hash table there, each in one round trip.
+/* Calls kernels of the other card: `traversal` walks a list there, `get` looks a key up in a hash table there, `prism` follows a pointer and
+ * swaps two words at once, each in one round trip.
  *
  * One process has both cards, to keep the example short: what two programs would tell each other over a socket is at hand. It is plain
  * libibverbs but for what begins with stroma_.
@@ -118,17 +119,22 @@ static void connect_end(struct end *end, const struct end *peer)
 	      "to RTS");
 }
 
-/* Has a kernel of the peer's card run; the length of its answer, which is at the front of this end's memory. */
-static uint32_t call(struct end *end, uint16_t kernel, uint32_t rkey, const void *parameters, size_t length,
-		     uint32_t answer)
+/* Begins a call: what follows says which. */
+static struct stroma_qp_ex *begin(struct end *end, uint64_t wr_id)
 {
 	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(end->qp);
 	struct stroma_qp_ex *calls = stroma_qp_ex_from_ibv_qp_ex(qp);
 	check(calls != NULL, "stroma_qp_ex_from_ibv_qp_ex");
 	ibv_wr_start(qp);
-	qp->wr_id = kernel;
+	qp->wr_id = wr_id;
 	qp->wr_flags = IBV_SEND_SIGNALED;
-	stroma_wr_rpc(calls, kernel, rkey, parameters, length);
+	return calls;
+}
+
+/* Posts the call and waits for its end; the length of its answer, which is at the front of this end's memory. */
+static uint32_t finish(struct end *end, uint32_t answer)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(end->qp);
 	ibv_wr_set_sge(qp, end->mr->lkey, (uintptr_t)end->memory, answer);
 	check(!ibv_wr_complete(qp), "ibv_wr_complete");
 
@@ -139,8 +145,8 @@ static uint32_t call(struct end *end, uint16_t kernel, uint32_t rkey, const void
 	while (found == 0);
 	check(found == 1, "ibv_poll_cq");
 	if (wc.status != IBV_WC_SUCCESS || stroma_wc_rpc_status(&wc) != STROMA_RPC_OK) {
-		fprintf(stderr, "kernel %u: %s, status %#x\n", kernel, ibv_wc_status_str(wc.status),
-			stroma_wc_rpc_status(&wc));
+		fprintf(stderr, "call %lu: %s, status %#x\n", (unsigned long)wc.wr_id,
+			ibv_wc_status_str(wc.status), stroma_wc_rpc_status(&wc));
 		exit(1);
 	}
 	return wc.byte_len;
@@ -199,7 +205,8 @@ int main(void)
 		.value_at = 2,
 		.how = STROMA_TRAVERSAL_EQUAL,
 	};
-	uint32_t length = call(&near, STROMA_KERNEL_TRAVERSAL, far.mr->rkey, &walk, sizeof(walk), walk.value_length);
+	stroma_wr_rpc(begin(&near, 1), STROMA_KERNEL_TRAVERSAL, far.mr->rkey, &walk, sizeof(walk));
+	uint32_t length = finish(&near, walk.value_length);
 	printf("traversal: %u bytes, \"%s\"\n", length, (char *)near.memory);
 	if (strcmp((char *)near.memory, data->values[ELEMENTS - 1]) != 0)
 		return 1;
@@ -211,7 +218,31 @@ int main(void)
 		.key_length = 6,
 		.key = "colour",
 	};
-	length = call(&near, STROMA_KERNEL_GET, far.mr->rkey, &get, sizeof(get), sizeof(data->value));
+	stroma_wr_rpc(begin(&near, 2), STROMA_KERNEL_GET, far.mr->rkey, &get, sizeof(get));
+	length = finish(&near, sizeof(data->value));
 	printf("get: %u bytes, \"%s\"\n", length, (char *)near.memory);
-	return strcmp((char *)near.memory, data->value) != 0;
+	if (strcmp((char *)near.memory, data->value) != 0)
+		return 1;
+
+	struct stroma_report *report = (struct stroma_report *)near.memory;
+	char *result = (char *)near.memory + STROMA_REPORTS;
+	stroma_wr_read_indirect(begin(&near, 3), far.mr->rkey, (uintptr_t)&data->list[3].value, sizeof(data->values[0]));
+	finish(&near, STROMA_REPORTS + 64);
+	printf("through a pointer: %u bytes, \"%s\"\n", report->length, result);
+	if (report->outcome != STROMA_OUTCOME_DONE || strcmp(result, data->values[3]) != 0)
+		return 1;
+
+	/* Key and value of an element change together, if its key is still the one. */
+	struct stroma_cas cas = {.length = 16, .comparison = STROMA_CAS_EQUAL};
+	uint64_t old_key = 103, fresh[2] = {203, (uintptr_t)data->values[4]};
+	memcpy(cas.compare, &old_key, sizeof(old_key));
+	memset(cas.compare_mask, 0xff, sizeof(old_key));
+	memcpy(cas.swap, fresh, sizeof(fresh));
+	memset(cas.swap_mask, 0xff, sizeof(fresh));
+	stroma_wr_cas_ext(begin(&near, 4), far.mr->rkey, (uintptr_t)&data->list[3].key, &cas);
+	finish(&near, STROMA_REPORTS + 64);
+	printf("swapped: the key was %lu, is %lu\n", (unsigned long)*(uint64_t *)result,
+	       (unsigned long)data->list[3].key);
+	return report->outcome != STROMA_OUTCOME_DONE || *(uint64_t *)result != old_key ||
+	       memcmp(&data->list[3].key, fresh, sizeof(fresh)) != 0;
 }

@@ -109,6 +109,50 @@ struct stroma_get_object {
 	uint16_t flags; /* 0 */
 } __attribute__((packed));
 
+/* What the kernel prism tells of an operation, at the front of its answers: there is room for four, and a request of one fills the first. */
+struct stroma_report {
+	uint8_t outcome;  /* an enum stroma_outcome */
+	uint8_t stage;    /* what of it was refused or failed: its pointer, its bytes */
+	uint8_t flags;    /* STROMA_REPORT_* */
+	uint8_t spare;
+	uint32_t length;  /* bytes that were read, or that were there before */
+	uint64_t address; /* where */
+} __attribute__((packed));
+
+#define STROMA_REPORTS (4 * sizeof(struct stroma_report))
+#define STROMA_REPORT_APPLIED (1 << 0)  /* it was carried out */
+#define STROMA_REPORT_ANSWERED (1 << 1) /* its bytes are in the answer */
+
+enum stroma_outcome {
+	STROMA_OUTCOME_NOT_REACHED = 0,
+	STROMA_OUTCOME_DONE = 1,
+	STROMA_OUTCOME_SKIPPED = 2,
+	STROMA_OUTCOME_NOT_SWAPPED = 3,
+	STROMA_OUTCOME_NO_BUFFER = 4,
+	STROMA_OUTCOME_TOO_LONG = 5,
+	STROMA_OUTCOME_NULL = 6,
+	STROMA_OUTCOME_REFUSED = 7,
+	STROMA_OUTCOME_FAILED = 8,
+};
+
+/* What is offered stands in this relation to what is there. */
+enum stroma_comparison {
+	STROMA_CAS_EQUAL = 0,
+	STROMA_CAS_LESS = 1,
+	STROMA_CAS_GREATER = 2,
+	STROMA_CAS_NOT_EQUAL = 3,
+};
+
+/* A compare-and-swap of 8, 16, 24 or 32 bytes, as one little-endian number; bytes behind the length do not count. */
+struct stroma_cas {
+	uint32_t length;
+	uint32_t comparison;       /* an enum stroma_comparison */
+	uint8_t compare[32];       /* what is offered */
+	uint8_t compare_mask[32];  /* bits that are compared */
+	uint8_t swap[32];          /* what is swapped in */
+	uint8_t swap_mask[32];     /* bits that are swapped */
+};
+
 /* A queue pair that calls kernels. */
 struct stroma_qp_ex;
 
@@ -139,6 +183,15 @@ void stroma_wr_rpc(struct stroma_qp_ex *qp, uint16_t kernel, uint32_t rkey, cons
 /* Streams what ibv_wr_set_sge_list names through the kernel; the first parameter_bytes of it are its parameters. */
 void stroma_wr_rpc_write(struct stroma_qp_ex *qp, uint16_t kernel, uint32_t rkey, size_t parameter_bytes,
 			 uint32_t result_lkey, uint64_t result, uint32_t result_length);
+
+/* Reads length bytes, 1 to 4096, from the address that stands at pointer in the peer's memory. Both lie under the key. The answer, whose place
+ * ibv_wr_set_sge names, has STROMA_REPORTS bytes of reports, then the bytes that were read, filled up to a multiple of 64: the place is so long. */
+void stroma_wr_read_indirect(struct stroma_qp_ex *qp, uint32_t rkey, uint64_t pointer, uint32_t length);
+
+/* Compares and swaps 1 to 4 words at an address that is a multiple of 8. The answer has what was there before behind its reports, and the first
+ * of these says whether it was swapped. Other chains of the same kernel see all of it or nothing; WRITEs, ibv_wr_atomic_* and the peer's processor
+ * may come in between. */
+void stroma_wr_cas_ext(struct stroma_qp_ex *qp, uint32_t rkey, uint64_t address, const struct stroma_cas *cas);
 
 /* How many kernels the card has, of which as many as there is room for are told; -1 and errno. */
 int stroma_query_kernels(struct ibv_context *context, struct stroma_kernel_info *list, size_t room);

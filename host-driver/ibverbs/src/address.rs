@@ -17,10 +17,10 @@ use rdma_sys::{
 use stroma_verbs::{Address, AddressHandle, Grh, Membership};
 
 use crate::{
-    context::{CONTEXTS, Context, PORT, given},
+    context::{CONTEXTS, Context, PORT},
     domain::{DOMAINS, Domain},
     failure::{Outcome, invalid, pointer, status},
-    handle::{Held, Parent, Shell, Table, Users, zeroed},
+    handle::{Held, Parent, Shell, Table, Users, given, zeroed},
     pair::PAIRS,
 };
 

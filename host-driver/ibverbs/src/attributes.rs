@@ -1,7 +1,5 @@
 //! Attributes of queue pairs, between the words of libibverbs and those of the driver.
 
-use std::sync::PoisonError;
-
 use rdma_sys::{ibv_ah_attr, ibv_qp_attr, ibv_qp_attr_mask as mask, ibv_qp_state};
 use stroma_abi::{Psn, Qpn};
 use stroma_verbs::{Address, Attributes, QueuePairState};
@@ -11,6 +9,7 @@ use crate::{
     context::PORT,
     failure::{Outcome, invalid, unsupported},
     handle::zeroed,
+    lock,
     pair::Pair,
     query::PARTITION,
     region::rights,
@@ -74,7 +73,7 @@ pub(crate) fn modify(pair: &Pair, attr: &ibv_qp_attr, given: u32) -> Outcome<()>
     }
     pair.inner.modify(&wanted)?;
     if has(mask::IBV_QP_ACCESS_FLAGS) {
-        pair.asked.lock().unwrap_or_else(PoisonError::into_inner).access = access;
+        lock(&pair.asked).access = access;
     }
     Ok(())
 }
@@ -132,7 +131,7 @@ pub(crate) fn query(pair: &Pair) -> Outcome<ibv_qp_attr> {
     attr.rq_psn = view.expected_psn().value();
     attr.sq_psn = view.next_psn().value();
     attr.dest_qp_num = view.peer.value();
-    attr.qp_access_flags = pair.asked.lock().unwrap_or_else(PoisonError::into_inner).access;
+    attr.qp_access_flags = lock(&pair.asked).access;
     attr.cap = pair.cap;
     attr.ah_attr = vector(&view);
     attr.sq_draining = view.draining.into();

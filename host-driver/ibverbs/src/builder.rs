@@ -13,8 +13,9 @@ use stroma_abi::desc::Sge;
 
 use crate::{
     address::HANDLES,
-    context::given,
     failure::{Failure, Outcome, invalid, quiet, status, unsupported},
+    handle::given,
+    lock,
     pair::{PAIRS, Pair},
     post,
     region::{REGIONS, window_rights},
@@ -41,7 +42,7 @@ struct State {
 
 impl Session {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn open(&self) {

@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
@@ -18,6 +18,7 @@ use stroma_verbs::{AsyncEvent, CompletionChannel, Device, Neighbours};
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
+    lock,
     pair::Pair,
     places::Found,
     queue::Queue,
@@ -58,7 +59,7 @@ struct Book {
 impl Card {
     /// The card, opened if no context has it yet.
     pub(crate) fn open(found: &Found) -> Outcome<Arc<Self>> {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&OPEN);
         if let Some(card) = open.get(found).and_then(Weak::upgrade) {
             return Ok(card);
         }
@@ -118,7 +119,7 @@ impl Inner {
     }
 
     fn book(&self) -> std::sync::MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.book)
     }
 
     pub(crate) fn enter_context(&self, context: &Arc<Context>) {

@@ -8,9 +8,9 @@ use libc::{c_int, c_uint};
 use rdma_sys::{ibv_comp_channel, ibv_context, ibv_cq};
 
 use crate::{
-    context::{CONTEXTS, Context, given},
+    context::{CONTEXTS, Context},
     failure::{number, pointer, quiet, status},
-    handle::{Held, Parent, Shell, Table, Users, zeroed},
+    handle::{Held, Parent, Shell, Table, Users, given, zeroed},
     outbox::Outbox,
     queue::QUEUES,
 };

@@ -229,8 +229,3 @@ pub unsafe extern "C" fn ibv_ack_async_event(event: *mut ibv_async_event) {
         Ok(())
     });
 }
-
-/// Whether a pointer may be read is up to who gave it; that it is there is looked at here.
-pub(crate) fn given<T>(pointer: *const T) -> Outcome<*const T> {
-    if pointer.is_null() { Err(crate::failure::invalid("a null pointer")) } else { Ok(pointer) }
-}

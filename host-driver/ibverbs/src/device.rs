@@ -2,11 +2,7 @@
 
 #![expect(unsafe_code, reason = "pointers of C programs")]
 
-use std::{
-    collections::BTreeMap,
-    ptr,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, ptr, sync::Mutex};
 
 use libc::{c_char, c_int};
 use rdma_sys::{ibv_device, ibv_node_type, ibv_transport_type};
@@ -14,7 +10,7 @@ use rdma_sys::{ibv_device, ibv_node_type, ibv_transport_type};
 use crate::{
     failure::{Outcome, invalid, pointer},
     handle::zeroed,
-    lists,
+    lists, lock,
     places::{self, Found},
 };
 
@@ -40,7 +36,7 @@ fn write(text: &str, place: &mut [c_char]) {
 
 /// The structure of a card, the same each time.
 pub(crate) fn seen(found: &Found) -> *mut ibv_device {
-    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seen = lock(&SEEN);
     if let Some((address, _)) = seen.iter().find(|(_, other)| *other == found) {
         return ptr::with_exposed_provenance_mut(*address);
     }
@@ -59,7 +55,7 @@ pub(crate) fn seen(found: &Found) -> *mut ibv_device {
 
 /// The card behind a structure.
 pub(crate) fn find(device: *const ibv_device) -> Outcome<Found> {
-    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = lock(&SEEN);
     seen.get(&device.addr()).cloned().ok_or(invalid("no device of ours"))
 }
 

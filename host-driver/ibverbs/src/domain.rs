@@ -9,9 +9,9 @@ use rdma_sys::{ibv_context, ibv_parent_domain_init_attr, ibv_pd, ibv_td, ibv_td_
 use stroma_verbs::ProtectionDomain;
 
 use crate::{
-    context::{CONTEXTS, Context, given},
+    context::{CONTEXTS, Context},
     failure::{Outcome, invalid, pointer, status},
-    handle::{Held, Parent, Shell, Table, Users, zeroed},
+    handle::{Held, Parent, Shell, Table, Users, given, zeroed},
 };
 
 /// A protection domain.

@@ -2,8 +2,6 @@
 
 #![expect(unsafe_code, reason = "pointers of C programs")]
 
-use std::sync::PoisonError;
-
 use libc::{c_int, c_uint};
 use rdma_sys::{ibv_cq_ex, ibv_create_cq_wc_flags as fields, ibv_poll_cq_attr, ibv_wc_opcode};
 use stroma_abi::Qpn;
@@ -11,7 +9,7 @@ use stroma_verbs::WorkCompletion;
 
 use crate::{
     failure::{Failure, Outcome, status, unsupported},
-    poll,
+    lock, poll,
     queue::{QUEUES, Queue},
 };
 
@@ -42,7 +40,7 @@ fn step(cq: *mut ibv_cq_ex) -> Outcome<()> {
         return Err(NONE);
     }
     let [current] = found;
-    queue.cursor.lock().unwrap_or_else(PoisonError::into_inner).current = current;
+    lock(&queue.cursor).current = current;
     QUEUES.show(cq, |shell| (shell.wr_id, shell.status) = (current.wr_id, current.status as u32))
 }
 
@@ -70,7 +68,7 @@ unsafe extern "C" fn end(_cq: *mut ibv_cq_ex) {}
 
 /// What a function finds in the completion that the program is looking at; `0` for a queue that is none.
 fn read<T: Default>(cq: *mut ibv_cq_ex, get: impl FnOnce(&WorkCompletion) -> T) -> T {
-    let current = |queue: &Queue| get(&queue.cursor.lock().unwrap_or_else(PoisonError::into_inner).current);
+    let current = |queue: &Queue| get(&lock(&queue.cursor).current);
     QUEUES.find(cq).map(|queue| current(&queue)).unwrap_or_default()
 }
 

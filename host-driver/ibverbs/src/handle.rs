@@ -11,11 +11,19 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-use crate::failure::{Outcome, invalid};
+use crate::{
+    failure::{Outcome, invalid},
+    lock,
+};
 
 /// Shells of destroyed objects that stay readable, of each kind: `ibv_post_send` and others read a field of the shell in the program
 /// itself, before they come here, and a program that uses what it destroyed is to be told, not to crash.
 const KEPT: usize = 1024;
+
+/// Whether a pointer may be read is up to who gave it; that it is there is looked at here.
+pub(crate) fn given<T>(pointer: *const T) -> Outcome<*const T> {
+    if pointer.is_null() { Err(invalid("a null pointer")) } else { Ok(pointer) }
+}
 
 /// A structure that programs see.
 pub(crate) trait Shell {
@@ -82,7 +90,7 @@ impl<S: Shell, T: Parent> Table<S, T> {
     pub(crate) fn show<F>(&self, face: *const F, change: impl FnOnce(&mut S)) -> Outcome<()> {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         let (place, _) = live.get(&face.addr()).ok_or(invalid(self.unknown))?;
-        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = lock(place);
         // SAFETY: the shell lives while its place does, which is locked. That the program reads at the same time is its own
         // affair: libibverbs asks it not to use an object while it changes it.
         change(unsafe { place.0.as_mut() });
@@ -125,7 +133,7 @@ impl<S: Shell, T: Parent> Table<S, T> {
     }
 
     fn keep(&self, place: Mutex<Place<S>>) {
-        let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dead = lock(&self.dead);
         dead.push_back(place.into_inner().unwrap_or_else(PoisonError::into_inner));
         if dead.len() > KEPT {
             dead.pop_front();
@@ -153,7 +161,7 @@ struct State {
 
 impl Users {
     fn enter(&self) -> Outcome<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         if state.is_closed {
             return Err(invalid("it is just being destroyed"));
         }
@@ -162,12 +170,12 @@ impl Users {
     }
 
     fn leave(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).count -= 1;
+        lock(&self.state).count -= 1;
     }
 
     /// Lets nobody in any more, if there is none.
     fn close(&self) -> Outcome<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         if state.count > 0 {
             return Err(crate::failure::Failure::Call { errno: libc::EBUSY, why: "others still use it" });
         }

@@ -11,8 +11,9 @@ use stroma_verbs::{Parameters, QueuePairKind, RpcTarget};
 
 use crate::{
     builder::begin,
-    context::{CONTEXTS, given},
+    context::CONTEXTS,
     failure::{Outcome, invalid, number, pointer},
+    handle::given,
     pair::{self, PAIRS},
     work::Operation,
 };
@@ -27,6 +28,14 @@ const RESULT_BYTES: u64 = 1;
 pub struct QueuePairInit {
     comp_mask: u64,
     result_bytes: u32,
+}
+
+impl QueuePairInit {
+    /// With answers of up to so many bytes.
+    #[must_use]
+    pub const fn results(bytes: u32) -> Self {
+        Self { comp_mask: RESULT_BYTES, result_bytes: bytes }
+    }
 }
 
 /// `struct stroma_kernel_info`.
@@ -76,7 +85,8 @@ pub unsafe extern "C" fn stroma_qp_ex_from_ibv_qp_ex(qp: *mut ibv_qp_ex) -> *mut
     })
 }
 
-fn target(kernel: u16, parameter_bytes: usize, response_max: u32) -> Outcome<RpcTarget> {
+/// What is called, with so many bytes of parameters.
+pub(crate) fn target(kernel: u16, parameter_bytes: usize, response_max: u32) -> Outcome<RpcTarget> {
     let words =
         parameter_bytes.is_multiple_of(WORD).then(|| u8::try_from(parameter_bytes / WORD).ok()).flatten();
     let parameter_words =

@@ -23,6 +23,7 @@ mod address;
 mod attributes;
 mod builder;
 mod card;
+mod chains;
 mod channel;
 mod context;
 mod device;
@@ -49,6 +50,7 @@ mod work;
 
 pub use absent::*;
 pub use address::*;
+pub use chains::*;
 pub use channel::*;
 pub use context::*;
 pub use device::*;
@@ -61,3 +63,10 @@ pub use query::*;
 pub use queue::*;
 pub use region::*;
 pub use shared::*;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks, also after a thread has panicked with the lock: what it guards is changed in steps that each leave it whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

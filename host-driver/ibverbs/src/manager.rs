@@ -6,7 +6,7 @@
 
 #![expect(unsafe_code, reason = "symbols of C")]
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use libc::{c_char, c_int};
 use rdma_sys::{ibv_context, rdma_cm_event, rdma_event_channel};
@@ -15,7 +15,7 @@ use crate::{
     context, device,
     failure::{number, pointer, quiet, unsupported},
     handle::{Parent, Shell, Table, Users},
-    lists,
+    lists, lock,
     outbox::Outbox,
     places,
 };
@@ -114,7 +114,7 @@ static OPENED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_get_devices(count: *mut c_int) -> *mut *mut ibv_context {
     pointer("rdma_get_devices", || {
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = lock(&OPENED);
         if opened.is_empty() {
             // One that another process has is not for this one.
             let cards = places::cards();

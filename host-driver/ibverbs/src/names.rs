@@ -13,8 +13,8 @@ use std::{
 use libc::{c_char, c_int};
 
 use crate::{
-    context::given,
     failure::{Failure, invalid, number},
+    handle::given,
 };
 
 const UNKNOWN: &CStr = c"unknown";

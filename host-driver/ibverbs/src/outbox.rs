@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     os::fd::{AsRawFd, OwnedFd, RawFd},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use rustix::{
@@ -11,7 +11,10 @@ use rustix::{
     io::Errno,
 };
 
-use crate::failure::{Failure, Outcome};
+use crate::{
+    failure::{Failure, Outcome},
+    lock,
+};
 
 /// Events in their order. The descriptor counts them: programs poll it, and may have made it non-blocking.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ impl<T> Outbox<T> {
 
     /// Adds an event.
     pub(crate) fn push(&self, event: T) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = lock(&self.events);
         events.push_back(event);
         // A count of 64 bits does not overflow.
         let _ = rustix::io::write(&self.count, &1_u64.to_ne_bytes());
@@ -48,7 +51,7 @@ impl<T> Outbox<T> {
         loop {
             rustix::io::read(&self.count, &mut [0; 8]).map_err(failed)?;
             // One that was counted may have been withdrawn since.
-            if let Some(event) = self.events.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
+            if let Some(event) = lock(&self.events).pop_front() {
                 return Ok(event);
             }
         }
@@ -56,7 +59,7 @@ impl<T> Outbox<T> {
 
     /// Takes events back that nobody has seen: what they are about ends.
     pub(crate) fn withdraw(&self, is_it: impl Fn(&T) -> bool) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = lock(&self.events);
         let before = events.len();
         events.retain(|event| !is_it(event));
         let count = &self.count;

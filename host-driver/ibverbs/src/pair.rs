@@ -2,12 +2,12 @@
 
 #![expect(unsafe_code, reason = "pointers of C programs")]
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use libc::c_int;
 use rdma_sys::{
-    ibv_context, ibv_cq, ibv_event_type, ibv_pd, ibv_qp, ibv_qp_attr, ibv_qp_cap, ibv_qp_ex,
-    ibv_qp_init_attr, ibv_qp_init_attr_ex, ibv_qp_init_attr_mask, ibv_qp_state, ibv_qp_type, ibv_srq,
+    ibv_context, ibv_event_type, ibv_pd, ibv_qp, ibv_qp_attr, ibv_qp_cap, ibv_qp_ex, ibv_qp_init_attr,
+    ibv_qp_init_attr_ex, ibv_qp_init_attr_mask, ibv_qp_state, ibv_qp_type,
 };
 use stroma_verbs::{AsyncEvent, QueuePair, QueuePairKind, Status};
 
@@ -16,10 +16,12 @@ use crate::{
     address::Member,
     attributes,
     builder::{self, Session},
-    context::{CONTEXTS, Context, Told, given},
+    chains::Scratch,
+    context::{CONTEXTS, Context, Told},
     domain::{DOMAINS, Domain},
     failure::{Outcome, invalid, pointer, status, unsupported},
-    handle::{Held, Parent, Shell, Table, Users, zeroed},
+    handle::{Held, Parent, Shell, Table, Users, given, zeroed},
+    lock,
     query::REQUESTS_MAX,
     queue::{QUEUES, Queue},
     shared::{SHARED, Shared},
@@ -41,6 +43,8 @@ pub(crate) struct Pair {
     pub(crate) is_signaled: bool,
     /// Requests that are being described call by call.
     pub(crate) session: Session,
+    /// What requests of chains of operations have waiting.
+    scratch: Mutex<Scratch>,
     /// What cannot be asked of the card.
     pub(crate) asked: Mutex<attributes::Asked>,
 }
@@ -64,7 +68,11 @@ impl Pair {
 
     /// The groups that it belongs to.
     pub(crate) fn members(&self) -> MutexGuard<'_, Vec<Member>> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.members)
+    }
+
+    pub(crate) fn scratch(&self) -> MutexGuard<'_, Scratch> {
+        lock(&self.scratch)
     }
 
     /// Tells the program what happened to it.
@@ -84,15 +92,8 @@ impl Pair {
     }
 }
 
-/// What a program asks for.
-struct Wanted {
-    program: *mut libc::c_void,
-    send_cq: *mut ibv_cq,
-    recv_cq: *mut ibv_cq,
-    srq: *mut ibv_srq,
-    cap: ibv_qp_cap,
-    kind: ibv_qp_type::Type,
-    is_signaled: bool,
+/// What a program asks for beside the plain structure.
+struct More {
     /// Operations that it describes call by call, if it does.
     operations: Option<u64>,
     /// Most bytes of an answer to a kernel that its peer calls.
@@ -153,11 +154,12 @@ fn room(cap: ibv_qp_cap, pair: &QueuePair, of_request: usize) -> ibv_qp_cap {
     }
 }
 
-fn create(pd: *mut ibv_pd, wanted: &Wanted) -> Outcome<(*mut ibv_qp, ibv_qp_cap)> {
+/// Makes a queue pair. What it has is written over what was asked for.
+fn create(pd: *mut ibv_pd, wanted: &mut ibv_qp_init_attr, more: &More) -> Outcome<*mut ibv_qp> {
     let domain = DOMAINS.find(pd)?;
     let (send_cq, recv_cq) = (QUEUES.find(wanted.send_cq)?, QUEUES.find(wanted.recv_cq)?);
     let shared = if wanted.srq.is_null() { None } else { Some(SHARED.find(wanted.srq)?) };
-    let kind = kind(wanted.kind)?;
+    let kind = kind(wanted.qp_type)?;
     let cap = check(&domain.context, &wanted.cap, shared.is_some())?;
     let of_request = units(cap.max_send_sge as usize, cap.max_inline_data as usize);
     let mut builder = domain
@@ -168,7 +170,7 @@ fn create(pd: *mut ibv_pd, wanted: &Wanted) -> Outcome<(*mut ibv_qp, ibv_qp_cap)
         .send_units(cap.max_send_wr as usize * of_request)
         .receive_entries(cap.max_recv_wr as usize)
         .receive_pieces(cap.max_recv_sge.max(1) as usize)
-        .result_bytes(wanted.result_bytes);
+        .result_bytes(more.result_bytes);
     if let Some(shared) = &shared {
         builder = builder.shared_receive_queue(&shared.queue);
     }
@@ -177,7 +179,7 @@ fn create(pd: *mut ibv_pd, wanted: &Wanted) -> Outcome<(*mut ibv_qp, ibv_qp_cap)
     let cap = room(cap, &pair, of_request);
     let mut shell: ibv_qp_ex = zeroed();
     shell.qp_base.context = domain.context.face();
-    shell.qp_base.qp_context = wanted.program;
+    shell.qp_base.qp_context = wanted.qp_context;
     shell.qp_base.pd = pd;
     shell.qp_base.send_cq = wanted.send_cq;
     shell.qp_base.recv_cq = wanted.recv_cq;
@@ -185,8 +187,8 @@ fn create(pd: *mut ibv_pd, wanted: &Wanted) -> Outcome<(*mut ibv_qp, ibv_qp_cap)
     shell.qp_base.handle = number;
     shell.qp_base.qp_num = number;
     shell.qp_base.state = ibv_qp_state::IBV_QPS_RESET;
-    shell.qp_base.qp_type = wanted.kind;
-    if let Some(operations) = wanted.operations {
+    shell.qp_base.qp_type = wanted.qp_type;
+    if let Some(operations) = more.operations {
         builder::equip(&mut shell, operations)?;
     }
     let card = Arc::clone(&domain.context.card.inner);
@@ -205,8 +207,9 @@ fn create(pd: *mut ibv_pd, wanted: &Wanted) -> Outcome<(*mut ibv_qp, ibv_qp_cap)
             events: Acks::default(),
             face,
             cap,
-            is_signaled: wanted.is_signaled,
+            is_signaled: wanted.sq_sig_all != 0,
             session: Session::default(),
+            scratch: Mutex::default(),
             asked: Mutex::default(),
         });
         Arc::clone(made.insert(pair))
@@ -214,7 +217,8 @@ fn create(pd: *mut ibv_pd, wanted: &Wanted) -> Outcome<(*mut ibv_qp, ibv_qp_cap)
     if let Some(pair) = made {
         card.enter_pair(number, &pair);
     }
-    Ok((face, cap))
+    wanted.cap = cap;
+    Ok(face)
 }
 
 /// Makes a queue pair. What it has is written over what was asked for.
@@ -226,21 +230,7 @@ pub unsafe extern "C" fn ibv_create_qp(pd: *mut ibv_pd, init: *mut ibv_qp_init_a
     pointer("ibv_create_qp", || {
         given(init)?;
         // SAFETY: by contract.
-        let init = unsafe { &mut *init };
-        let wanted = Wanted {
-            program: init.qp_context,
-            send_cq: init.send_cq,
-            recv_cq: init.recv_cq,
-            srq: init.srq,
-            cap: init.cap,
-            kind: init.qp_type,
-            is_signaled: init.sq_sig_all != 0,
-            operations: None,
-            result_bytes: 0,
-        };
-        let (face, cap) = create(pd, &wanted)?;
-        init.cap = cap;
-        Ok(face)
+        create(pd, unsafe { &mut *init }, &More { operations: None, result_bytes: 0 })
     })
 }
 
@@ -279,20 +269,11 @@ pub(crate) unsafe fn extended(
         return Err(invalid("no protection domain"));
     }
     let describes = has(ibv_qp_init_attr_mask::IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
-    let wanted = Wanted {
-        program: init.qp_context,
-        send_cq: init.send_cq,
-        recv_cq: init.recv_cq,
-        srq: init.srq,
-        cap: init.cap,
-        kind: init.qp_type,
-        is_signaled: init.sq_sig_all != 0,
-        operations: describes.then_some(init.send_ops_flags),
-        result_bytes,
-    };
-    let (face, cap) = create(init.pd, &wanted)?;
-    init.cap = cap;
-    Ok(face)
+    let more = More { operations: describes.then_some(init.send_ops_flags), result_bytes };
+    let pd = init.pd;
+    // SAFETY: the larger structure begins as the plain one does.
+    let plain = unsafe { &mut *std::ptr::from_mut(init).cast() };
+    create(pd, plain, &more)
 }
 
 /// The larger structure around a queue pair that was made with operations, or null.

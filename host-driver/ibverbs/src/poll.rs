@@ -10,9 +10,8 @@ use stroma_abi::Qpn;
 use stroma_verbs::{Status, WorkCompletion, WorkOp};
 
 use crate::{
-    context::given,
     failure::{invalid, number, status},
-    handle::zeroed,
+    handle::{given, zeroed},
     queue::QUEUES,
 };
 

@@ -11,8 +11,8 @@ use stroma_verbs::{QueuePairKind, ReceiveBatch};
 
 use crate::{
     address::HANDLES,
-    context::given,
     failure::{Outcome, invalid, status, unsupported},
+    handle::given,
     pair::{PAIRS, Pair},
     region::{REGIONS, window_rights},
     work::{Bind, Data, Operation, Remote, Target, Work},
@@ -162,11 +162,15 @@ pub(crate) unsafe extern "C" fn send(
 
 /// Posts requests, all of them or none.
 pub(crate) fn post<'a>(pair: &Pair, works: impl IntoIterator<Item = &'a Work>) -> Outcome<()> {
+    let mut scratch = pair.scratch();
+    scratch.begin();
     let mut batch = pair.inner.start();
     for work in works {
-        batch = work.add(pair, batch)?;
+        batch = work.add(pair, &mut scratch, batch)?;
     }
-    Ok(batch.post()?)
+    batch.post()?;
+    scratch.keep();
+    Ok(())
 }
 
 /// Tells which entry of a list was refused first, if one was.

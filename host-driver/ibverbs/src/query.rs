@@ -13,9 +13,9 @@ use stroma_abi::desc::{completion_queue::CQ_LOG_MAX, queue_pair::QUEUE_LOG_MAX, 
 use stroma_abi::regs::map::{PORT_ADDRESSES, PORT_GROUPS};
 
 use crate::{
-    context::{CONTEXTS, Context, PORT, given},
+    context::{CONTEXTS, Context, PORT},
     failure::{Failure, Outcome, invalid, number, status},
-    handle::zeroed,
+    handle::{given, zeroed},
 };
 
 /// `IBV_LINK_LAYER_ETHERNET`, which is no type but a plain number.

@@ -18,10 +18,10 @@ use stroma_verbs::CompletionQueue;
 use crate::{
     acks::Acks,
     channel::{CHANNELS, Channel},
-    context::{CONTEXTS, Context, Told, given},
+    context::{CONTEXTS, Context, Told},
     extended,
     failure::{Outcome, invalid, pointer, refuse, status, unsupported},
-    handle::{Held, Parent, Shell, Table, Users, zeroed},
+    handle::{Held, Parent, Shell, Table, Users, given, zeroed},
 };
 
 /// A completion queue.

@@ -5,7 +5,7 @@
 use std::{
     ops::Range,
     ptr::NonNull,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use libc::{c_int, c_uint, c_void};
@@ -17,7 +17,7 @@ use crate::{
     domain::{DOMAINS, Domain},
     failure::{Failure, Outcome, invalid, number, pointer, status, unsupported},
     handle::{Held, Parent, Shell, Table, Users, zeroed},
-    maps,
+    lock, maps,
 };
 
 /// Bytes of the smallest page.
@@ -52,7 +52,7 @@ impl Parent for Region {
 impl Region {
     /// Its domain now; `None` after it could not be registered again.
     pub(crate) fn domain(&self) -> Option<Arc<Domain>> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = lock(&self.inner);
         inner.as_ref().map(|registered| Arc::clone(&registered.domain))
     }
 }
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn ibv_reg_mr_iova2(
 pub unsafe extern "C" fn ibv_dereg_mr(mr: *mut ibv_mr) -> c_int {
     status("ibv_dereg_mr", || {
         let region = REGIONS.remove(mr)?;
-        let registered = region.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let registered = lock(&region.inner).take();
         match registered {
             Some(Registered { region, .. }) => Ok(region.deregister().map(drop)?),
             None => Ok(()),
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn ibv_rereg_mr(
             return Err(invalid("nothing to change, or something that there is not"));
         }
         let region = REGIONS.find(mr)?;
-        let mut inner = region.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = lock(&region.inner);
         let now = inner.as_ref().ok_or(GONE)?;
         let changes_domain = has(ibv_rereg_mr_flags::IBV_REREG_MR_CHANGE_PD);
         let domain = if changes_domain { DOMAINS.find(pd)? } else { Arc::clone(&now.domain) };

@@ -14,10 +14,10 @@ use stroma_verbs::SharedReceiveQueue;
 
 use crate::{
     acks::Acks,
-    context::{CONTEXTS, Told, given},
+    context::{CONTEXTS, Told},
     domain::{DOMAINS, Domain},
     failure::{Outcome, invalid, pointer, status, unsupported},
-    handle::{Held, Parent, Shell, Table, Users, zeroed},
+    handle::{Held, Parent, Shell, Table, Users, given, zeroed},
     post::receives,
 };
 

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use stroma_abi::Qpn;
 use stroma_abi::desc::{Sge, WqeHead, wqe::UNIT};
+use stroma_kernel_client::prism::Request;
 use stroma_verbs::{Access, Batch, Parameters, QueuePairKind, RpcTarget};
 
 use crate::{
     address::Handle,
+    chains::Scratch,
     failure::{Failure, Outcome, invalid},
+    lock,
     pair::Pair,
     region::Region,
 };
@@ -58,6 +61,11 @@ pub(crate) enum Operation {
         target: RpcTarget,
         key: u32,
         result: Sge,
+    },
+    /// What its kernel is told waits in memory of the library's. The answer comes to the one piece of its data.
+    Chain {
+        key: u32,
+        request: Box<Request>,
     },
 }
 
@@ -116,7 +124,7 @@ impl Work {
     }
 
     /// Adds it to a batch.
-    pub(crate) fn add<'a>(&self, pair: &Pair, batch: Batch<'a>) -> Outcome<Batch<'a>> {
+    pub(crate) fn add<'a>(&self, pair: &Pair, scratch: &mut Scratch, batch: Batch<'a>) -> Outcome<Batch<'a>> {
         self.check(pair)?;
         let mut batch = batch.wr_id(self.wr_id);
         if self.signaled || pair.is_signaled {
@@ -131,6 +139,11 @@ impl Work {
         if pair.inner.kind() == QueuePairKind::Datagram {
             let target = self.target.as_ref().ok_or(invalid("a datagram that does not say where it goes"))?;
             batch = batch.to(&target.handle.inner, Qpn::new(target.queue_pair & 0xff_ffff), target.q_key);
+        }
+        if let (Operation::Chain { key, request }, Data::Pieces(pieces)) = (&self.operation, &self.data) {
+            let result = one(pieces)?;
+            let (target, payload) = scratch.chain(pair, request, result)?;
+            return Ok(batch.rpc_write(result, &target, *key, &[payload]));
         }
         self.describe(batch)
     }
@@ -177,7 +190,8 @@ impl Work {
                 | Operation::Rpc { .. }
                 | Operation::RpcWrite { .. },
                 Data::Inline(_),
-            ) => return Err(NOT_INLINE),
+            )
+            | (Operation::Chain { .. }, _) => return Err(NOT_INLINE),
         })
     }
 }
@@ -192,7 +206,7 @@ fn one(pieces: &[Sge]) -> Outcome<Sge> {
 
 impl Bind {
     fn add<'a>(&self, batch: Batch<'a>) -> Outcome<Batch<'a>> {
-        let region = self.region.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let region = lock(&self.region.inner);
         let region = &region.as_ref().ok_or(invalid("a region that is gone"))?.region;
         let outside = || invalid("a window beyond its region");
         let offset = self.address.checked_sub(region.address(0)?).ok_or_else(outside)?;

@@ -4,6 +4,7 @@
 
 mod builder;
 mod busy;
+mod chains;
 mod completions;
 mod events;
 mod posting;

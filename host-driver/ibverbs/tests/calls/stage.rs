@@ -15,6 +15,8 @@ use stroma_ibverbs::*;
 
 /// Bytes of each program's memory.
 pub(crate) const LENGTH: usize = 8192;
+/// `STROMA_ACCESS_RPC`.
+const RPC: u32 = 1 << 29;
 /// The address that the stories use.
 const GID: u8 = 1;
 
@@ -55,6 +57,8 @@ pub(crate) struct End {
     pub(crate) qp: *mut ibv_qp,
     pub(crate) mr: *mut ibv_mr,
     pub(crate) memory: Vec<u8>,
+    /// What its peer may do, beside `LOCAL_WRITE`.
+    rights: u32,
 }
 
 /// Opens a card by its place in the list.
@@ -86,26 +90,42 @@ pub(crate) fn wanted(cq: *mut ibv_cq, kind: ibv_qp_type::Type) -> ibv_qp_init_at
 
 impl End {
     pub(crate) fn new(card: usize) -> Self {
+        Self::granting(card, 0)
+    }
+
+    /// One whose peer may do more than READs, WRITEs and atomics.
+    fn granting(card: usize, more: u32) -> Self {
         let context = open(card);
         let mut memory = vec![0; LENGTH];
-        let rights = access::IBV_ACCESS_LOCAL_WRITE
-            | access::IBV_ACCESS_REMOTE_WRITE
+        let usual = access::IBV_ACCESS_REMOTE_WRITE
             | access::IBV_ACCESS_REMOTE_READ
             | access::IBV_ACCESS_REMOTE_ATOMIC;
+        let rights = usual.0 | more;
+        let local = access::IBV_ACCESS_LOCAL_WRITE.0;
         // SAFETY: the memory lives as long as the region, and the structure as long as the call.
         unsafe {
             let pd = ibv_alloc_pd(context);
             let cq = ibv_create_cq(context, 64, ptr::null_mut(), ptr::null_mut(), 0);
             let qp = ibv_create_qp(pd, &mut wanted(cq, ibv_qp_type::IBV_QPT_RC));
-            let mr = ibv_reg_mr(pd, memory.as_mut_ptr().cast(), LENGTH, rights.0.cast_signed());
+            let mr = ibv_reg_mr(pd, memory.as_mut_ptr().cast(), LENGTH, (rights | local).cast_signed());
             assert!(!pd.is_null() && !cq.is_null() && !qp.is_null() && !mr.is_null());
-            Self { context, pd, cq, qp, mr, memory }
+            Self { context, pd, cq, qp, mr, memory, rights }
         }
     }
 
-    /// One whose requests are described call by call, and whose peer may call kernels.
+    /// One whose requests are described call by call.
     pub(crate) fn describing(card: usize) -> Self {
-        let mut end = Self::new(card);
+        Self::new(card).described(ptr::null())
+    }
+
+    /// One whose peer may call kernels too.
+    pub(crate) fn called(card: usize) -> Self {
+        Self::granting(card, RPC).described(&QueuePairInit::results(4096))
+    }
+
+    /// With a queue pair whose requests are described call by call, and more that is told of it.
+    fn described(self, more: *const QueuePairInit) -> Self {
+        let mut end = self;
         let mut init: ibv_qp_init_attr_ex = zero();
         let plain = wanted(end.cq, ibv_qp_type::IBV_QPT_RC);
         (init.send_cq, init.recv_cq, init.cap, init.qp_type) = (end.cq, end.cq, plain.cap, plain.qp_type);
@@ -114,7 +134,7 @@ impl End {
         // SAFETY: a whole structure; the queue pair that it had is not used any more.
         unsafe {
             assert_eq!(ibv_destroy_qp(end.qp), 0);
-            end.qp = stroma_create_qp(end.context, &raw mut init, ptr::null());
+            end.qp = stroma_create_qp(end.context, &raw mut init, more);
         }
         assert!(!end.qp.is_null());
         end
@@ -145,10 +165,7 @@ impl End {
         let mut attr: ibv_qp_attr = zero();
         attr.qp_state = ibv_qp_state::IBV_QPS_INIT;
         attr.port_num = 1;
-        attr.qp_access_flags = (access::IBV_ACCESS_REMOTE_WRITE
-            | access::IBV_ACCESS_REMOTE_READ
-            | access::IBV_ACCESS_REMOTE_ATOMIC)
-            .0;
+        attr.qp_access_flags = self.rights;
         self.modify(
             &mut attr,
             mask::IBV_QP_STATE | mask::IBV_QP_PKEY_INDEX | mask::IBV_QP_PORT | mask::IBV_QP_ACCESS_FLAGS,
