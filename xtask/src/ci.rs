@@ -42,14 +42,19 @@ pub(crate) fn run() -> Result<()> {
         }),
         Stage::new("frames", "`cargo xtask frames` runs this stage alone", frames::run),
         Stage {
+            name: "linux 3",
+            next_step: "`cargo xtask linux --rung 3` runs this stage alone, with `--only WORDS` some of it",
+            run: Box::new(|| linux::run(linux::Rung::Programs, &linux::Choice::default())),
+        },
+        Stage {
             name: "linux 4",
             next_step: "`cargo xtask linux --rung 4` runs this stage alone",
-            run: Box::new(|| linux::run(linux::Rung::Wire, false)),
+            run: Box::new(|| linux::run(linux::Rung::Wire, &linux::Choice::default())),
         },
         Stage {
             name: "linux 5",
             next_step: "`cargo xtask linux --rung 5` runs this stage alone",
-            run: Box::new(|| linux::run(linux::Rung::Device, false)),
+            run: Box::new(|| linux::run(linux::Rung::Device, &linux::Choice::default())),
         },
         Stage::new(
             "formal runner",

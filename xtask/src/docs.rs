@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
+use crate::linux::programs::record;
 use crate::{figures, quotes, synth, workspace};
 
 /// A page, and how it is made of what it was: a page that people write keeps all but its tables.
@@ -12,10 +13,11 @@ struct Page {
     render: fn(&str) -> Result<String>,
 }
 
-const PAGES: [Page; 5] = [
+const PAGES: [Page; 6] = [
     Page { path: "docs/registers.md", render: |_| Ok(stroma_abi::regs::doc::render()) },
     Page { path: "docs/area.md", render: |_| synth::page() },
     Page { path: "README.md", render: figures::readme },
+    Page { path: "docs/compat.md", render: record::page },
     Page { path: "docs/simulation-speed.md", render: figures::speed },
     Page { path: "docs/plots/goodput.svg", render: |_| figures::plot() },
 ];

@@ -139,16 +139,15 @@ enum Task {
     Frames,
     /// Bring simulated cards together with Linux and its programs
     ///
-    /// Rung 3 runs programs that others wrote for libibverbs: pingpongs, perftest, pyverbs' tests, UCX, libfabric. Rung 4 has Soft-RoCE at the other end of the wire: both ends ask the other for every operation, with both path MTUs, and check
+    /// Rung 3 runs programs that others wrote for libibverbs: pingpongs, perftest, pyverbs' tests, UCX, libfabric; perftest also against a guest's. Rung 4 has Soft-RoCE at the other end of the wire: both ends ask the other for every operation, with both path MTUs, and check
     /// every byte. Rung 5 has the card in the guest, behind an IOMMU, and our driver with it, on vfio-pci. Needs no KVM and no root
     /// but to fetch package lists. Captures and the guest's console stay in target/linux.
     Linux {
         /// What to try, by its rung on the ladder of proofs [default: all]
         #[arg(long)]
         rung: Option<linux::Rung>,
-        /// Of rung 3 also what `ci` has no time for: every size of perftest
-        #[arg(long)]
-        all: bool,
+        #[command(flatten)]
+        choice: linux::Choice,
     },
     /// Run the proofs, seeded bugs included
     ///
@@ -220,10 +219,10 @@ fn run(task: Task) -> Result<()> {
             setup::run(tools::Routine::Ci)?;
             frames::run()
         }
-        Task::Linux { rung, all } => {
+        Task::Linux { rung, choice } => {
             setup::run(tools::Routine::Linux)?;
             for rung in rung.map_or(linux::Rung::ALL.to_vec(), |rung| vec![rung]) {
-                if let stage::Outcome::Skipped(reason) = linux::run(rung, all)? {
+                if let stage::Outcome::Skipped(reason) = linux::run(rung, &choice)? {
                     println!("skipped: {reason}");
                 }
             }

@@ -7,8 +7,10 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/reboot.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -64,6 +66,16 @@ static void word(struct end *end, const char *arguments, char *answer)
     snprintf(answer, ANSWER, "word %" PRIu64, value);
 }
 
+/* A command of the shell: "ended STATUS". */
+static void shell(const char *command, char *answer)
+{
+    int status = system(command);
+    if (status < 0 || !WIFEXITED(status))
+        failed(answer, "shell", status < 0 ? errno : EINTR);
+    else
+        snprintf(answer, ANSWER, "ended %d", WEXITSTATUS(status));
+}
+
 static void obey(struct end *end, char *line, char *answer)
 {
     char *space = strchr(line, ' ');
@@ -88,6 +100,8 @@ static void obey(struct end *end, char *line, char *answer)
         datagram_reply(end, arguments, answer);
     else if (strcmp(line, "violations") == 0)
         datagram_violations(end, answer);
+    else if (strcmp(line, "shell") == 0)
+        shell(arguments, answer);
     else
         work_post(end, line, arguments, answer);
 }

@@ -20,10 +20,15 @@ impl Archive {
     pub(crate) fn new(folders: &[&str]) -> Self {
         let mut archive = Self::default();
         for folder in folders {
-            archive.entry(folder, DIRECTORY, &[], [0; 2]);
+            archive.folder(folder);
         }
         archive.entry("dev/console", CONSOLE, &[], CONSOLE_DEVICE);
         archive
+    }
+
+    /// Adds an empty folder; one that it is in was named before.
+    pub(crate) fn folder(&mut self, name: &str) {
+        self.entry(name, DIRECTORY, &[], [0; 2]);
     }
 
     /// Adds a file; a folder in its name was named before.

@@ -1,13 +1,12 @@
 //! Rung 5: the card in the guest.
 
 use std::env::consts::ARCH;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{first_files, folder, kernel, story};
+use super::{first_files, folder, kernel, story, write};
 use crate::stage::Outcome;
 use crate::{process, unpack, workspace};
 
@@ -32,8 +31,7 @@ pub(super) fn run() -> Result<Outcome> {
     let program = program()?;
     let script = workspace::root().join(SOURCES).join("init");
     let initrd = out.join("device.cpio");
-    fs::write(&initrd, first_files(&tools, &script, &program, &kernel::DEVICE)?)
-        .with_context(|| format!("write {}", initrd.display()))?;
+    write(&initrd, first_files(&tools, &script, &program, &kernel::DEVICE)?)?;
 
     println!("  building the simulated cards ...");
     process::aloud(story("guest-driver", &emulator, &initrd, &out)).context(

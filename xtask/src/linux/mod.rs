@@ -3,14 +3,15 @@
 mod archive;
 mod device;
 pub(crate) mod kernel;
-mod programs;
+mod peers;
+pub(crate) mod programs;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 
 use crate::stage::Outcome;
 use crate::{process, unpack, workspace};
@@ -43,29 +44,55 @@ impl Rung {
     pub(crate) const ALL: [Self; 3] = [Self::Programs, Self::Wire, Self::Device];
 }
 
-/// Makes ready what a rung needs, and runs its story; `all` of it, or what `ci` has time for.
-pub(crate) fn run(rung: Rung, all: bool) -> Result<Outcome> {
+/// How much of a rung; what `ci` has time for, if nobody says.
+#[derive(Args, Default)]
+pub(crate) struct Choice {
+    /// Of rung 3 also what `ci` has no time for: every size of perftest
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Of rung 3 the rows whose command has these words; `pyverbs` is one, `guest` are perftest's against a guest
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) only: Option<String>,
+    /// Keep in docs/compat.json what ran, if nothing failed
+    #[arg(long, requires = "all", conflicts_with = "only")]
+    pub(crate) record: bool,
+}
+
+/// Makes ready what a rung needs, and runs its story.
+pub(crate) fn run(rung: Rung, choice: &Choice) -> Result<Outcome> {
     match rung {
-        Rung::Programs => programs::run(all),
+        Rung::Programs => programs::run(choice),
         Rung::Wire => wire().map(|()| Outcome::Done),
         Rung::Device => device::run(),
     }
 }
 
 fn wire() -> Result<()> {
-    let (out, tools) = (folder()?, unpack::folder());
-    let program = out.join("guest");
-    process::quietly_or_fail("compile the guest's program", compiler(&program)?)
-        .context("next step: repair tests/linux/guest")?;
-    let script = workspace::root().join(SOURCES).join("init");
+    let out = folder()?;
     let initrd = out.join("initrd.cpio");
-    fs::write(&initrd, first_files(&tools, &script, &program, &kernel::WIRE)?)
-        .with_context(|| format!("write {}", initrd.display()))?;
+    write(&initrd, wire_files(&out)?)?;
 
     println!("  building the simulated cards ...");
     process::aloud(story("linux", &unpack::emulator(), &initrd, &out)).context(
         "next step: the story is tests/linux; what was on the wire: tshark -V -r target/linux/10g.pcapng",
     )
+}
+
+/// The file system of a guest that is at the other end of a wire.
+fn wire_files(out: &Path) -> Result<Archive> {
+    let program = out.join("guest");
+    process::quietly_or_fail("compile the guest's program", compiler(&program)?)
+        .context("next step: repair tests/linux/guest")?;
+    let script = workspace::root().join(SOURCES).join("init");
+    first_files(&unpack::folder(), &script, &program, &kernel::WIRE)
+}
+
+fn write(initrd: &Path, files: Archive) -> Result<()> {
+    fs::write(initrd, files.finish()).with_context(|| format!("write {}", initrd.display()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("read {}", path.display()))
 }
 
 /// Where guests are made, and what they leave is kept.
@@ -103,8 +130,7 @@ fn sources() -> Result<Vec<PathBuf>> {
 }
 
 /// The guest's file system: busybox, the program, the modules, the script that is run first.
-fn first_files(tools: &Path, script: &Path, program: &Path, modules: &Modules) -> Result<Vec<u8>> {
-    let read = |path: &Path| fs::read(path).with_context(|| format!("read {}", path.display()));
+fn first_files(tools: &Path, script: &Path, program: &Path, modules: &Modules) -> Result<Archive> {
     let mut archive = Archive::new(&["bin", "dev", "modules", "proc", "sys"]);
     archive.program("init", &read(script)?);
     archive.program("bin/busybox", &read(&tools.join("root/bin/busybox"))?);
@@ -115,7 +141,7 @@ fn first_files(tools: &Path, script: &Path, program: &Path, modules: &Modules) -
         archive.file(&format!("modules/{name}"), &read(&folder.join(name))?);
     }
     archive.file("modules/order", &order);
-    Ok(archive.finish())
+    Ok(archive)
 }
 
 #[cfg(test)]

@@ -105,7 +105,10 @@ impl Bench {
         self.need(row.profile)?;
         let mut exec = Command::new(&self.stroma);
         exec.arg("exec").arg("--fabric").arg(self.sockets(row.profile));
-        exec.arg("--card").arg(card.to_string()).arg("--");
+        if !row.has_both {
+            exec.arg("--card").arg(card.to_string());
+        }
+        exec.arg("--");
         if row.wants_devices {
             let room = self.folder.join(format!("room{card}"));
             fs::create_dir_all(&room).with_context(|| format!("create {}", room.display()))?;

@@ -6,7 +6,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
 
+use super::PYVERBS;
 use super::bench::{Bench, wait};
 use super::row::Row;
 use crate::process;
@@ -18,16 +20,23 @@ const LEAST: usize = 80;
 /// They take two minutes on two cores.
 const LIMIT: Duration = Duration::from_mins(10);
 
+/// A run without failures.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Passed {
+    pub(super) passed: usize,
+    pub(super) skipped: usize,
+}
+
 /// Runs them all on one card, which talks to itself.
-pub(super) fn run(bench: &mut Bench) -> Result<()> {
+pub(super) fn run(bench: &mut Bench) -> Result<Passed> {
     let folder = unpack(bench.folder())?;
     let program = folder.join("run_tests.py").display().to_string();
     // The system's own Python: the package's modules are for no other.
     let command = ["/usr/bin/python3", &program, "-v", "--dev", "stroma0", "--gid", "1", "--port", "1"]
         .map(ToOwned::to_owned);
-    let row = Row::one("pyverbs", "");
+    let row = Row::one(PYVERBS, "");
     let started = Instant::now();
-    let mut child = bench.start(&row, 0, &command, "pyverbs")?;
+    let mut child = bench.start(&row, 0, &command, PYVERBS)?;
     let end = wait(&mut child, LIMIT)?;
     let log = bench.folder().join("pyverbs.log");
     let text = fs::read_to_string(&log).with_context(|| format!("read {}", log.display()))?;
@@ -41,7 +50,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     ensure!(passed >= LEAST, "pyverbs: {passed} tests passed, and {LEAST} have to");
     let took = started.elapsed().as_secs_f64();
     println!("  10g   pyverbs: {passed} tests passed, {skipped} were skipped, none failed {took:>6.1} s");
-    Ok(())
+    Ok(Passed { passed, skipped })
 }
 
 /// The tests as files that Python takes.

@@ -22,6 +22,8 @@ pub(super) struct Row {
     pub(super) client: Option<Vec<String>>,
     /// What the last of them must have printed.
     pub(super) expected: &'static str,
+    /// It is alone, and has both cards.
+    pub(super) has_both: bool,
     /// They look for character devices first.
     pub(super) wants_devices: bool,
     /// It is run in `ci`.
@@ -43,11 +45,12 @@ impl Row {
     /// A program alone, on the first card.
     pub(super) fn one(command: &str, expected: &'static str) -> Self {
         Self {
-            name: command.to_owned(),
+            name: command.trim_end().to_owned(),
             profile: "10g",
             server: words(command),
             client: None,
             expected,
+            has_both: false,
             wants_devices: false,
             is_quick: true,
             limit: LIMIT,
@@ -59,6 +62,12 @@ impl Row {
         let server = words(&format!("{command} {port} {PORT}"));
         let client = words(&format!("{command} {port} {PORT} 127.0.0.1"));
         Self { client: Some(client), server, ..Self::one(command, expected) }
+    }
+
+    /// With both cards for the one program.
+    pub(super) fn with_both(mut self) -> Self {
+        self.has_both = true;
+        self
     }
 
     /// With other words for the one that connects.

@@ -1,6 +1,6 @@
 //! What is run, and what it must print.
 
-use super::row::Row;
+use super::row::{Row, WIDE};
 
 /// How pingpongs and perftest are told where to meet.
 const MEET: &str = "-p";
@@ -28,12 +28,22 @@ const PERFTEST: &str = "-x 1 -F -n 5";
 /// A window that five requests fill.
 const WINDOW: &str = "-t 4 -Q 1";
 
+/// examples/c/calls.c, compiled.
+pub(super) const EXAMPLE: &str = "calls";
+
 /// All rows.
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = vec![Row::one("ibv_devices", "stroma0"), Row::one("ibv_devinfo -v", "PORT_ACTIVE")];
+    rows.push(Row::one(&format!("./{EXAMPLE}"), "swapped:").with_both());
     rows.extend(pingpongs());
     rows.extend(perftest());
     rows.extend(frameworks());
+    rows
+}
+
+/// Those of one profile together: cards that start anew begin their recordings anew.
+pub(super) fn ordered(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by_key(|row| row.profile == WIDE);
     rows
 }
 
