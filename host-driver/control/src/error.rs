@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +59,46 @@ pub enum Error {
         folder: PathBuf,
         /// Its words.
         says: String,
+    },
+    /// Nobody listens where the driver of a program would.
+    #[error("no program listens at {}", path.display())]
+    NoProgram {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A driver does not answer.
+    #[error("the program at {} has not answered in {waited:?}", path.display())]
+    Silent {
+        /// Where.
+        path: PathBuf,
+        /// How long it had.
+        waited: Duration,
+    },
+    /// A driver refuses.
+    #[error("the program at {} says: {says}", path.display())]
+    Unwilling {
+        /// Where.
+        path: PathBuf,
+        /// Its words.
+        says: String,
+    },
+    /// What a driver says is no answer.
+    #[error("asking the program at {}: {source} in the answer", path.display())]
+    Unclear {
+        /// Where.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// A driver is older or newer than who asks.
+    #[error("the program at {} speaks {found} of this, and we {ours}: use the `stroma` that came with its driver", path.display())]
+    OtherVersion {
+        /// Where.
+        path: PathBuf,
+        /// What it says it speaks.
+        found: String,
+        /// What we speak.
+        ours: u32,
     },
 }
 

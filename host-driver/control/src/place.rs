@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
+/// What the name of a card's socket is followed by.
+const INSPECTION: &str = ".inspect";
+
 /// The folder that is meant when nobody says: `$STROMA_FABRIC`, else `$XDG_RUNTIME_DIR/stroma`, else `/tmp/stroma-UID`.
 #[must_use]
 pub fn folder() -> PathBuf {
@@ -70,6 +73,20 @@ pub fn card(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("card{number}"))
 }
 
+/// The socket where the driver of the program that has a card tells what is on it, by the card's own.
+#[must_use]
+pub fn inspection(card: &Path) -> PathBuf {
+    let mut path = card.as_os_str().to_owned();
+    path.push(INSPECTION);
+    path.into()
+}
+
+/// The same of a board, by its PCI address, in the folder that this user has alone.
+#[must_use]
+pub fn board_inspection(address: &str) -> PathBuf {
+    inspection(&own().join(address))
+}
+
 /// The socket where the fabric is asked.
 #[must_use]
 pub fn control(folder: &Path) -> PathBuf {
@@ -103,6 +120,12 @@ mod tests {
         assert_eq!(own_of(runtime("/run/user/7"), 7), Path::new("/run/user/7/stroma"));
         assert_eq!(own_of(runtime(""), 7), Path::new("/tmp/stroma-7"));
         assert_eq!(own_of(None, 7), Path::new("/tmp/stroma-7"));
+    }
+
+    #[test]
+    fn what_is_on_a_card_is_told_beside_it() {
+        assert_eq!(inspection(&card(Path::new("/lab"), 3)), Path::new("/lab/card3.inspect"));
+        assert_eq!(board_inspection("0000:41:00.0"), own().join("0000:41:00.0.inspect"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A card within reach of the driver, however it is reached.
 
-use std::{fmt, os::fd::BorrowedFd, sync::Arc, time::Duration};
+use std::{fmt, os::fd::BorrowedFd, path::Path, sync::Arc, time::Duration};
 
 use stroma_abi::regs;
 
@@ -51,6 +51,15 @@ pub struct Identity {
     pub numa_node: Option<u32>,
 }
 
+/// Where other processes find a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// Served at a socket.
+    Socket(&'a Path),
+    /// At a PCI address.
+    Pci(&'a str),
+}
+
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
@@ -71,6 +80,11 @@ pub enum Wake {
 pub trait Backend: Send + Sync {
     /// Which card this is.
     fn identity(&self) -> &Identity;
+
+    /// Where other processes find it. A card of this process alone has no place.
+    fn place(&self) -> Option<Place<'_>> {
+        None
+    }
 
     /// Bytes of a BAR.
     fn bar_len(&self, bar: BarId) -> usize;

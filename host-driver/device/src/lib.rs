@@ -60,7 +60,7 @@ mod version;
 mod vfio;
 mod vfio_user;
 
-pub use backend::{Backend, BarId, Identity, Iova, Wake};
+pub use backend::{Backend, BarId, Identity, Iova, Place, Wake};
 pub use capabilities::{Capabilities, Features};
 pub use card::Card;
 pub use dma::{Backing, DmaMemory};

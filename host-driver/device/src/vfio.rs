@@ -25,7 +25,7 @@ use vmm_sys_util::{
 };
 
 use crate::{
-    Advice, Backend, BarId, DmaMemory, Error, Identity, Iova, Mmio, Result, Wake,
+    Advice, Backend, BarId, DmaMemory, Error, Identity, Iova, Mmio, Place, Result, Wake,
     command::{self, COMMAND_AT},
     event::take_by,
     pci::{self, DEVICES},
@@ -162,6 +162,10 @@ ioctl_io_nr!(VFIO_DEVICE_RESET, VFIO_TYPE.into(), VFIO_BASE + 11);
 impl Backend for Vfio {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn place(&self) -> Option<Place<'_>> {
+        Some(Place::Pci(&self.identity.name))
     }
 
     fn bar_len(&self, bar: BarId) -> usize {

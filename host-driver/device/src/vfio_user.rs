@@ -10,7 +10,7 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -25,7 +25,7 @@ use stroma_vfio_user::{
 };
 
 use crate::{
-    Advice, Backend, BarId, DmaMemory, Error, Identity, Iova, Result, Wake, check,
+    Advice, Backend, BarId, DmaMemory, Error, Identity, Iova, Place, Result, Wake, check,
     command::{COMMAND_AT, enabled},
     event::take_by,
 };
@@ -38,6 +38,8 @@ const PAUSE: Duration = Duration::from_micros(20);
 /// A card that another process serves.
 pub struct VfioUser {
     identity: Identity,
+    /// From the root on, for programs that go elsewhere.
+    socket: PathBuf,
     client: Client,
     bars: [usize; 2],
     vectors: Vec<OwnedFd>,
@@ -88,7 +90,8 @@ impl VfioUser {
             source: source.into(),
         })?;
         let identity = Identity { name, numa_node: None };
-        Ok(Self { identity, client, bars, vectors, memory, mapped: Mutex::default() })
+        let socket = std::path::absolute(socket).unwrap_or_else(|_| socket.to_path_buf());
+        Ok(Self { identity, socket, client, bars, vectors, memory, mapped: Mutex::default() })
     }
 
     fn read<const WIDTH: usize>(&self, bar: BarId, offset: usize) -> Result<[u8; WIDTH]> {
@@ -149,6 +152,10 @@ fn enable(client: &Client, name: &str) -> Result<()> {
 impl Backend for VfioUser {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn place(&self) -> Option<Place<'_>> {
+        Some(Place::Socket(&self.socket))
     }
 
     fn bar_len(&self, bar: BarId) -> usize {

@@ -8,17 +8,20 @@ use std::{
 };
 
 use stroma_abi::desc::mailbox::BODY_LEN;
+use stroma_control::inspect::Inspection;
 use stroma_device::{Backend, Backing, Card, DmaMemory};
 
 use crate::{
     AsyncEvent, CompletionChannel, CompletionQueue, CompletionQueueBuilder, DoorbellPage, Error, Port,
     ProtectionDomain, Result,
+    controls::Controls,
     events::{Dispatch, Events},
     groups::Groups,
+    inspection,
     inventory::Inventory,
     iova::{Mapped, Space},
     lock,
-    mailbox::{Mailbox, Order},
+    mailbox::Order,
 };
 
 /// How a device is to be opened.
@@ -52,31 +55,30 @@ impl DeviceBuilder {
         if card.features().ud {
             Groups::begin(&card)?;
         }
-        let numbers = Inventory::new(card.capabilities());
-        let doorbells = DoorbellPage::new(Arc::clone(card.backend()), numbers.pages.take()?);
+        let controls = Arc::new(Controls::new(card, self.timeout));
+        let backend = Arc::clone(controls.card.backend());
+        let doorbells = DoorbellPage::new(backend, controls.numbers.pages.take()?);
         let space = Arc::default();
-        let events = Events::start(&card, &space, self.vector)?;
+        let events = Events::start(&controls.card, &space, self.vector)?;
         Ok(Arc::new(Device {
-            mailbox: Mutex::new(Mailbox::new(self.timeout)),
+            inspection: inspection::start(&controls),
             timeout: self.timeout,
             space,
-            numbers,
             keys: Mutex::default(),
             groups: Groups::default(),
             doorbells,
             events,
-            card,
+            controls,
         }))
     }
 }
 
 /// A card, opened for verbs. Whoever has one has the card alone.
 pub struct Device {
-    card: Card,
+    controls: Arc<Controls>,
+    inspection: Option<Inspection>,
     timeout: Duration,
-    mailbox: Mutex<Mailbox>,
     space: Arc<Space>,
-    numbers: Inventory,
     /// The last key of each region's number.
     keys: Mutex<HashMap<u32, u8>>,
     groups: Groups,
@@ -101,13 +103,13 @@ impl Device {
     /// The card: registers, capabilities, link.
     #[must_use]
     pub fn card(&self) -> &Card {
-        &self.card
+        &self.controls.card
     }
 
     /// The network port.
     #[must_use]
     pub fn port(&self) -> Port<'_> {
-        Port::new(&self.card)
+        Port::new(&self.controls.card)
     }
 
     /// Makes a protection domain.
@@ -115,7 +117,7 @@ impl Device {
     /// # Errors
     /// [`Error::NoneLeft`].
     pub fn protection_domain(self: &Arc<Self>) -> Result<Arc<ProtectionDomain>> {
-        Ok(ProtectionDomain::new(self, self.numbers.domains.take()?))
+        Ok(ProtectionDomain::new(self, self.controls.numbers.domains.take()?))
     }
 
     /// Makes a completion queue of at least so many entries, without a channel.
@@ -148,7 +150,7 @@ impl Device {
     /// # Errors
     /// [`Error::NoneLeft`].
     pub fn doorbell_page(&self) -> Result<Arc<DoorbellPage>> {
-        Ok(DoorbellPage::new(Arc::clone(self.card.backend()), self.numbers.pages.take()?))
+        Ok(DoorbellPage::new(Arc::clone(self.controls.card.backend()), self.controls.numbers.pages.take()?))
     }
 
     /// The next event that belongs to no completion queue, if there is one.
@@ -156,7 +158,7 @@ impl Device {
     /// # Errors
     /// When the card cannot be reached.
     pub fn poll_async_event(&self) -> Result<Option<AsyncEvent>> {
-        self.events.poll(&self.card, Dispatch::take_async)
+        self.events.poll(&self.controls.card, Dispatch::take_async)
     }
 
     /// Waits for an event that belongs to no completion queue; `None` after `timeout`.
@@ -164,13 +166,13 @@ impl Device {
     /// # Errors
     /// When the card cannot be reached.
     pub fn wait_async_event(&self, timeout: Duration) -> Result<Option<AsyncEvent>> {
-        self.events.wait(&self.card, timeout, Dispatch::take_async)
+        self.events.wait(&self.controls.card, timeout, Dispatch::take_async)
     }
 
     /// Waits until a queue pair in error has given back what it took from a shared receive queue; not for ever.
     pub(crate) fn await_last_receive(&self, queue_pair: u32) -> Result<()> {
         self.events
-            .wait(&self.card, self.timeout, |events| events.take_last_receive(queue_pair))
+            .wait(&self.controls.card, self.timeout, |events| events.take_last_receive(queue_pair))
             .map(Option::unwrap_or_default)
     }
 
@@ -179,11 +181,15 @@ impl Device {
     }
 
     pub(crate) fn command(&self, order: &Order<'_>) -> Result<[u8; BODY_LEN]> {
-        lock(&self.mailbox).run(&self.card, order)
+        self.controls.command(order)
+    }
+
+    pub(crate) fn controls(&self) -> &Controls {
+        &self.controls
     }
 
     pub(crate) fn numbers(&self) -> &Inventory {
-        &self.numbers
+        &self.controls.numbers
     }
 
     pub(crate) fn groups(&self) -> &Groups {
@@ -192,12 +198,12 @@ impl Device {
 
     /// Does the card have datagrams, which an operation needs?
     pub(crate) fn check_datagrams(&self, operation: &'static str) -> Result<()> {
-        if self.card.features().ud { Ok(()) } else { Err(Error::Lacks { operation, feature: "ud" }) }
+        if self.controls.card.features().ud { Ok(()) } else { Err(Error::Lacks { operation, feature: "ud" }) }
     }
 
     /// Does the card take lists of so many pieces?
     pub(crate) fn check_pieces(&self, asked: usize) -> Result<()> {
-        let max = self.card.capabilities().sges as usize;
+        let max = self.controls.card.capabilities().sges as usize;
         if asked <= max { Ok(()) } else { Err(Error::TooLarge { what: "pieces of a receive", asked, max }) }
     }
 
@@ -211,12 +217,12 @@ impl Device {
 
     /// Shows memory to the card.
     pub(crate) fn map(&self, memory: Arc<DmaMemory>, page: Backing) -> Result<Mapped> {
-        Mapped::new(self.card.backend(), &self.space, memory, page)
+        Mapped::new(self.controls.card.backend(), &self.space, memory, page)
     }
 
     /// Memory of the driver's own, zeroed, which the card can reach.
     pub(crate) fn ring(&self, len: usize) -> Result<Mapped> {
-        ring(&self.card, &self.space, len)
+        ring(&self.controls.card, &self.space, len)
     }
 
     /// Is `other` this very device?
@@ -226,7 +232,7 @@ impl Device {
 
     /// Is the page one of this device's?
     pub(crate) fn check_page(&self, page: &DoorbellPage) -> Result<()> {
-        let is_ours = Arc::ptr_eq(page.backend(), self.card.backend());
+        let is_ours = Arc::ptr_eq(page.backend(), self.controls.card.backend());
         if is_ours { Ok(()) } else { Err(Error::OtherDevice { what: "doorbell page" }) }
     }
 }
@@ -240,8 +246,10 @@ pub(crate) fn ring(card: &Card, space: &Arc<Space>, len: usize) -> Result<Mapped
 
 impl Drop for Device {
     fn drop(&mut self) {
+        // Once the card is let go, the next program's socket may be where this one's was.
+        drop(self.inspection.take());
         // All queues are gone: they hold shares of the device. A card that does not stop keeps its event queue.
-        if self.card.reset(self.timeout).is_err() {
+        if self.controls.card.reset(self.timeout).is_err() {
             self.events.abandon();
         }
     }
@@ -249,6 +257,6 @@ impl Drop for Device {
 
 impl fmt::Debug for Device {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Device({:?})", self.card)
+        write!(out, "Device({:?})", self.controls.card)
     }
 }

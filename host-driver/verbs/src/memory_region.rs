@@ -102,6 +102,7 @@ impl RegionBuilder {
         if self.page_list.is_some() {
             mappings.push(page_list(&self.domain, first, base, len, page)?);
             list = mappings[1].iova();
+            device.controls().lists().insert(number.value(), first);
         }
         let body = Region {
             base,

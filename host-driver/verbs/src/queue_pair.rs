@@ -4,7 +4,6 @@ mod builder;
 mod view;
 
 pub use builder::QueuePairBuilder;
-pub(crate) use view::Counters;
 pub use view::QueuePairView;
 
 use std::sync::{Arc, MutexGuard};

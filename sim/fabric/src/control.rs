@@ -8,7 +8,6 @@
 //!    connection ends. Nobody else notices, the cards least of all.
 
 mod frames;
-mod line;
 
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -20,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use stroma_abi::regs::map::BAR0;
-use stroma_control::{Answer, CardStatus, REQUEST_MAX, Request, Status, Waves};
+use stroma_control::{Answer, CardStatus, REQUEST_MAX, Request, Status, Waves, read_line};
 
 use stroma_vfio_user::body::region;
 
@@ -28,7 +27,6 @@ use crate::Plan;
 use crate::clients::{Client, Clients};
 use crate::function;
 use crate::order::{Order, Orders};
-use line::read_line;
 
 /// Connections at a time.
 const PLACES: usize = 32;

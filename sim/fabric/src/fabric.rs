@@ -195,7 +195,8 @@ fn serve(report: &Report, path: PathBuf, run: impl FnOnce() -> io::Result<()> + 
     });
 }
 
-/// Removes sockets of cards that a fabric has left and this one does not have; that it has gone the lock tells.
+/// Removes sockets of cards that a fabric has left and this one does not have, with what their programs left beside them; that it has gone
+/// the lock tells.
 fn clear(folder: &Path, ours: &[PathBuf]) {
     let Ok(found) = std::fs::read_dir(folder) else { return };
     for entry in found.filter_map(Result::ok) {
@@ -205,6 +206,7 @@ fn clear(folder: &Path, ours: &[PathBuf]) {
         if is_socket && number.is_some_and(|number| number >= ours.len()) {
             // Who connects there is refused either way.
             let _ = std::fs::remove_file(entry.path());
+            let _ = std::fs::remove_file(stroma_control::inspection(&entry.path()));
         }
     }
 }

@@ -7,6 +7,7 @@ mod busy;
 mod chains;
 mod completions;
 mod events;
+mod inspection;
 mod posting;
 mod refused;
 mod regions;

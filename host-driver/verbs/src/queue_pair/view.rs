@@ -6,8 +6,7 @@ use stroma_abi::{
     Psn,
     desc::{self, QueuePairKind, QueuePairState, Statistics},
 };
-
-use crate::dump::{Columns, line};
+use stroma_control::inspect;
 
 /// A queue pair as the card knows it: what it was set to, and what it is doing.
 ///
@@ -49,7 +48,7 @@ impl QueuePairView {
     }
 
     /// State, by the name that users of `rdma resource` know; a number if the card has gone mad.
-    fn state_name(&self) -> String {
+    pub(crate) fn state_name(&self) -> String {
         let name = match QueuePairState::from_code(self.attributes.state) {
             Some(QueuePairState::Reset) => "RESET",
             Some(QueuePairState::Init) => "INIT",
@@ -63,7 +62,7 @@ impl QueuePairView {
         name.to_owned()
     }
 
-    fn kind_name(&self) -> String {
+    pub(crate) fn kind_name(&self) -> String {
         let name = match QueuePairKind::from_code(self.attributes.kind) {
             Some(QueuePairKind::Reliable) => "RC",
             Some(QueuePairKind::Unreliable) => "UC",
@@ -75,7 +74,7 @@ impl QueuePairView {
         name.to_owned()
     }
 
-    fn flags(&self) -> String {
+    pub(crate) fn flags(&self) -> String {
         let live = &self.live;
         let flags = [
             (live.stopped, "stopped"),
@@ -88,41 +87,10 @@ impl QueuePairView {
     }
 }
 
-impl Columns for QueuePairView {
-    fn columns(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("lqpn", self.number.to_string()),
-            ("rqpn", self.attributes.peer.value().to_string()),
-            ("type", self.kind_name()),
-            ("state", self.state_name()),
-            ("sq-psn", self.next_psn().value().to_string()),
-            ("rq-psn", self.expected_psn().value().to_string()),
-            ("msn", self.live.msn.to_string()),
-            ("unacked", self.live.outstanding.to_string()),
-            ("reads", self.live.reads.to_string()),
-            ("posted", self.live.posted.to_string()),
-            ("flags", self.flags()),
-        ]
-    }
-}
-
-/// The counters of a queue pair, to be shown.
-pub(crate) struct Counters<'a>(pub(crate) &'a QueuePairView);
-
-impl Columns for Counters<'_> {
-    fn columns(&self) -> Vec<(&'static str, String)> {
-        let counts = Statistics::counters().iter().zip(self.0.live.counts());
-        let counts = counts.map(|(entry, count)| (entry.name, count.to_string()));
-        std::iter::once(("lqpn", self.0.number.to_string())).chain(counts).collect()
-    }
-}
-
 impl fmt::Display for QueuePairView {
     /// One line in the manner of `rdma resource` and `rdma statistic`: names and values, counters that are not zero behind.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut columns = self.columns();
-        columns.extend(Counters(self).columns().into_iter().skip(1).filter(|(_, count)| count != "0"));
-        line(out, &columns)
+        inspect::QueuePair::from(self).fmt(out)
     }
 }
 

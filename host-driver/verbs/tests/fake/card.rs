@@ -2,6 +2,7 @@
 
 use std::{
     os::fd::BorrowedFd,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -17,7 +18,7 @@ use stroma_abi::{
         },
     },
 };
-use stroma_device::{Backend, BarId, DmaMemory, Identity, Iova, Result, Wake, mock::Mock, part};
+use stroma_device::{Backend, BarId, DmaMemory, Identity, Iova, Place, Result, Wake, mock::Mock, part};
 
 use super::engine::Engine;
 
@@ -41,24 +42,31 @@ pub(crate) struct Fake {
     mock: Mock,
     engine: Mutex<Engine>,
     is_lazy: bool,
+    /// Where others would find it.
+    place: Option<PathBuf>,
 }
 
 impl Fake {
     pub(crate) fn eager() -> Arc<Self> {
-        Self::new(false)
+        Arc::new(Self::new(false))
+    }
+
+    /// One that is served at a socket, as far as its driver can tell.
+    pub(crate) fn at(place: PathBuf) -> Arc<Self> {
+        Arc::new(Self { place: Some(place), ..Self::new(false) })
     }
 
     pub(crate) fn lazy() -> Arc<Self> {
-        Self::new(true)
+        Arc::new(Self::new(true))
     }
 
-    fn new(is_lazy: bool) -> Arc<Self> {
+    fn new(is_lazy: bool) -> Self {
         let mock = Mock::card();
         mock.resize(BarId::Bar2, PAGES as usize * DOORBELL_PAGE);
         for (reg, value) in SIZES {
             mock.poke32(BarId::Bar0, caps::BLOCK.address(reg), value);
         }
-        Arc::new(Self { mock, engine: Mutex::default(), is_lazy })
+        Self { mock, engine: Mutex::default(), is_lazy, place: None }
     }
 
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
@@ -136,6 +144,10 @@ impl Fake {
 impl Backend for Fake {
     fn identity(&self) -> &Identity {
         self.mock.identity()
+    }
+
+    fn place(&self) -> Option<Place<'_>> {
+        self.place.as_deref().map(Place::Socket)
     }
 
     fn bar_len(&self, bar: BarId) -> usize {

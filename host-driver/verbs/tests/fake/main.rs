@@ -6,6 +6,7 @@ mod datagrams;
 mod driver;
 mod engine;
 mod groups;
+mod inspection;
 mod network;
 
 use card::Fake;

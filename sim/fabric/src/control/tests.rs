@@ -87,7 +87,7 @@ fn a_request_that_is_too_long_ends_its_connection_and_no_other() {
     long.write_all(&[b'x'; REQUEST_MAX + 1]).unwrap();
     let mut said = String::new();
     let _ = long.read_to_string(&mut said);
-    assert_eq!(said, "{\"error\":\"a request of more than 4096 bytes\"}\n");
+    assert_eq!(said, "{\"error\":\"a line of more than 4096 bytes\"}\n");
     assert_eq!(answers(&other, "{\"request\":\"hold\"}\n"), [r#"{"ok":null}"#]);
 }
 

@@ -6,11 +6,15 @@ use std::time::Instant;
 
 /// Why there is no line.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
-    #[error("a request of more than {0} bytes")]
+#[non_exhaustive]
+pub enum LineError {
+    /// It is longer than it may be.
+    #[error("a line of more than {0} bytes")]
     Long(usize),
-    #[error("no request has come for too long")]
+    /// It was not there in time.
+    #[error("no line has come for too long")]
     Late,
+    /// The system refused.
     #[error(transparent)]
     Io(io::Error),
 }
@@ -18,33 +22,39 @@ pub(super) enum Error {
 /// The next line, without its end; `rest` is what came behind it. `None` when none follows.
 ///
 /// The time is that of the whole line: who sends a byte now and then gains nothing.
-pub(super) fn read_line(
+///
+/// # Errors
+/// When it is longer than `longest`, not there by `until`, or the connection fails.
+pub fn read_line(
     mut stream: &UnixStream,
     rest: &mut Vec<u8>,
     longest: usize,
     until: Instant,
-) -> Result<Option<Vec<u8>>, Error> {
+) -> Result<Option<Vec<u8>>, LineError> {
+    let mut searched = 0;
     loop {
-        if let Some(end) = rest.iter().position(|byte| *byte == b'\n').filter(|end| *end <= longest) {
+        let end = rest[searched..].iter().position(|byte| *byte == b'\n').map(|end| searched + end);
+        if let Some(end) = end.filter(|end| *end <= longest) {
             let mut line: Vec<u8> = rest.drain(..=end).collect();
             line.pop();
             return Ok(Some(line));
         }
         if rest.len() > longest {
-            return Err(Error::Long(longest));
+            return Err(LineError::Long(longest));
         }
+        searched = rest.len();
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Error::Late);
+            return Err(LineError::Late);
         }
-        stream.set_read_timeout(Some(left)).map_err(Error::Io)?;
-        let mut bytes = [0; 1024];
+        stream.set_read_timeout(Some(left)).map_err(LineError::Io)?;
+        let mut bytes = [0; 4096];
         match stream.read(&mut bytes) {
             Ok(0) => return Ok(None),
             Ok(count) => rest.extend_from_slice(&bytes[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(Error::Late),
-            Err(error) => return Err(Error::Io(error)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(LineError::Late),
+            Err(error) => return Err(LineError::Io(error)),
         }
     }
 }
@@ -80,9 +90,9 @@ mod tests {
         let mut rest = Vec::new();
         near.write_all(b"12345678\n123456789").unwrap();
         assert_eq!(read_line(&far, &mut rest, 8, soon()).unwrap().unwrap(), b"12345678");
-        assert!(matches!(read_line(&far, &mut rest, 8, soon()), Err(Error::Long(8))));
+        assert!(matches!(read_line(&far, &mut rest, 8, soon()), Err(LineError::Long(8))));
         let (mut near, far) = UnixStream::pair().unwrap();
         near.write_all(b"half").unwrap();
-        assert!(matches!(read_line(&far, &mut Vec::new(), 8, soon()), Err(Error::Late)));
+        assert!(matches!(read_line(&far, &mut Vec::new(), 8, soon()), Err(LineError::Late)));
     }
 }

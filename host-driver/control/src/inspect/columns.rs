@@ -5,23 +5,49 @@ use std::fmt;
 /// What is shown in columns.
 pub(crate) trait Columns {
     /// Names and values, the same names in the same order for all of a kind.
-    fn columns(&self) -> Vec<(&'static str, String)>;
+    fn columns(&self) -> Vec<(&str, String)>;
 }
 
+impl<T: Columns> Columns for &T {
+    fn columns(&self) -> Vec<(&str, String)> {
+        (**self).columns()
+    }
+}
+
+/// A row: a struct whose fields have, for programs and above their column, the names that stand behind them.
+macro_rules! row {
+    ($(#[$doc:meta])* $row:ident { $($(#[$about:meta])* $field:ident: $value:ty = $name:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct $row {
+            $($(#[$about])* #[serde(rename = $name)] pub $field: $value,)+
+        }
+
+        impl $crate::inspect::columns::Columns for $row {
+            fn columns(&self) -> Vec<(&str, String)> {
+                vec![$(($name, self.$field.to_string())),+]
+            }
+        }
+    };
+}
+
+pub(super) use row;
+
 /// One line: each name with its value behind it.
-pub(crate) fn line(out: &mut fmt::Formatter<'_>, columns: &[(&'static str, String)]) -> fmt::Result {
+pub(super) fn line(out: &mut fmt::Formatter<'_>, columns: &[(&str, String)]) -> fmt::Result {
     let words: Vec<_> = columns.iter().map(|(name, value)| format!("{name} {value}")).collect();
     out.write_str(&words.join(" "))
 }
 
 /// A table: names above their values, all at the right of their column. A column of zeros behind the first `always` is
 /// left out.
-pub(crate) fn table<T: Columns>(
+pub(super) fn table<T: Columns>(
     out: &mut fmt::Formatter<'_>,
     rows: impl IntoIterator<Item = T>,
     always: usize,
 ) -> fmt::Result {
-    let rows: Vec<_> = rows.into_iter().map(|row| row.columns()).collect();
+    let rows: Vec<T> = rows.into_iter().collect();
+    let rows: Vec<_> = rows.iter().map(T::columns).collect();
     let Some(first) = rows.first() else { return Ok(()) };
     let shown = |column: &usize| *column < always || rows.iter().any(|row| row[*column].1 != "0");
     let shown: Vec<_> = (0..first.len()).filter(shown).collect();
@@ -46,7 +72,7 @@ mod tests {
     struct Row(u32, u32, u32);
 
     impl Columns for Row {
-        fn columns(&self) -> Vec<(&'static str, String)> {
+        fn columns(&self) -> Vec<(&str, String)> {
             vec![("n", self.0.to_string()), ("lost", self.1.to_string()), ("late", self.2.to_string())]
         }
     }
