@@ -7,6 +7,7 @@ Examples:
   stroma devices                             # which cards there are, and who has them
   stroma ping                                # a message and its answer, between two cards
   stroma perf write --sizes 2..65536         # how fast they are
+  stroma inspect stroma0                     # what a program has on its card: queue pairs, regions, the TLB
   stroma capture stroma0                     # what goes over the wire meanwhile
   stroma selftest 0000:41:00.0               # is a board in order?
 
@@ -66,6 +67,14 @@ pub(crate) const KERNELS: &str = "\
 Examples:
   stroma kernels stroma1
   stroma kernels 0000:41:00.0 --json";
+
+/// Of `inspect`.
+pub(crate) const INSPECT: &str = "\
+Examples:
+  stroma inspect                                            # all cards that programs have open
+  stroma inspect stroma0 --qp
+  stroma inspect stroma0 --qp 3 --mr 0x102 --json
+  stroma inspect 0000:41:00.0 --tlb --watch 1";
 
 /// Of `capture`.
 #[cfg(feature = "sim")]

@@ -14,6 +14,7 @@ mod exec;
 mod fabric;
 mod help;
 mod info;
+mod inspect;
 mod kernels;
 mod look;
 mod manual;
@@ -93,6 +94,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    #[command(after_help = help::INSPECT)]
+    Inspect(Box<inspect::Arguments>),
     #[cfg(feature = "sim")]
     #[command(after_help = help::CAPTURE)]
     Capture(capture::Arguments),
@@ -175,6 +178,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Info { card, json } => show(&info::Info::of(&Look::at(&card)?)?, json)?,
         Command::Regs { card, names, json } => show(&registers::read(&Look::at(&card)?.card, &names)?, json)?,
         Command::Kernels { card, json } => show(&kernels::Catalogue::of(&Look::at(&card)?.card)?, json)?,
+        Command::Inspect(arguments) => inspect::run(&arguments)?,
         #[cfg(feature = "sim")]
         Command::Capture(arguments) => capture::run(&arguments)?,
         #[cfg(feature = "sim")]

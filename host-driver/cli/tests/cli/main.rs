@@ -7,6 +7,7 @@ mod capture;
 mod devices;
 mod exec;
 mod fabric;
+mod inspect;
 mod look;
 mod perf;
 mod stage;
