@@ -6,23 +6,27 @@
 //!   PREFIX/lib/stroma/libstroma_ibverbs.so       the same, for linkers
 //!   PREFIX/include/stroma.h                      what it has beyond libibverbs
 //!   PREFIX/lib/pkgconfig/stroma.pc
+//!   PREFIX/share/man/man1/stroma*.1              a page of each command
+//!   PREFIX/share/...                             completions for bash, zsh and fish
 //! ```
 //!
-//! The profile is the one of the tests, so that nothing is compiled twice: time goes into the Verilated cards, which are optimised
-//! in every profile.
+//! Nothing of it knows the prefix: the whole may be moved.
 
+mod build;
 mod library;
+mod pages;
 mod place;
 mod symbols;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::tools::Routine;
-use crate::{libclang, process, setup, workspace};
-use place::Prefix;
+use crate::{setup, workspace};
+pub(crate) use build::{Build, PACKAGES};
+pub(crate) use place::Prefix;
 
 /// What the library has beyond libibverbs, for C.
 const HEADER: &str = "host-driver/ibverbs/include/stroma.h";
@@ -46,8 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let prefix = options.prefix.clone().unwrap_or_else(usual);
     let prefix =
         std::path::absolute(&prefix).with_context(|| format!("find the folder {}", prefix.display()))?;
-    let installed = into(&prefix)?;
-    for path in &installed {
+    for path in into(&prefix)? {
         println!("  {}", path.display());
     }
     println!("next: {}/bin/stroma exec -- ibv_devinfo", prefix.display());
@@ -56,39 +59,28 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// Builds what is out of date and installs below `prefix`; the paths of what is there now.
 pub(crate) fn into(prefix: &Path) -> Result<Vec<PathBuf>> {
-    build()?;
-    let library = library::link(&workspace::target().join("install"))?;
-    let root = workspace::root();
-    let program = workspace::target().join("debug/stroma");
-
     let mut prefix = Prefix::new(prefix);
-    prefix.program("bin/stroma", &program)?;
-    prefix.program(&format!("lib/stroma/{}", library::NAME), &library)?;
-    prefix.link("lib/stroma/libstroma_ibverbs.so", library::NAME)?;
-    prefix.file("include/stroma.h", &root.join(HEADER))?;
-    prefix.text("lib/pkgconfig/stroma.pc", &pkg_config(prefix.folder())?)?;
+    fill(&mut prefix, Build::Tests)?;
     Ok(prefix.installed())
 }
 
-/// Both packages at once, also for who needs one: by itself each would ask for less of what they depend on, and have it compiled anew.
-fn build() -> Result<()> {
-    let mut cargo = libclang::cargo();
-    cargo.args(["build", "--quiet", "--package", "stroma", "--package", "stroma-ibverbs"]);
-    process::quietly_or_fail("build stroma and libibverbs; the first time takes minutes", cargo)
-        .context("next step: `cargo xtask test` shows what broke")
-        .map(|_| ())
+/// The same, of a build.
+pub(crate) fn fill(prefix: &mut Prefix, build: Build) -> Result<()> {
+    build.run()?;
+    let library = library::link(&build.folder().join("install"), build)?;
+    prefix.program("bin/stroma", &build.folder().join("stroma"))?;
+    prefix.program(&format!("lib/stroma/{}", library::NAME), &library)?;
+    prefix.link("lib/stroma/libstroma_ibverbs.so", library::NAME)?;
+    prefix.file("include/stroma.h", &workspace::root().join(HEADER))?;
+    prefix.text("lib/pkgconfig/stroma.pc", &pkg_config())?;
+    pages::install(prefix)
 }
 
-/// What pkg-config tells: a program that is linked so runs with any libibverbs, and on simulated cards with ours.
-fn pkg_config(prefix: &Path) -> Result<String> {
-    let Some(prefix) = prefix.to_str().filter(|text| !text.contains(char::is_whitespace)) else {
-        bail!(
-            "pkg-config takes no folder with a space in its name: {}\nnext step: choose another --prefix",
-            prefix.display()
-        );
-    };
-    Ok(format!(
-        "prefix={prefix}\n\
+/// What pkg-config tells: a program that is linked so runs with any libibverbs, and on simulated cards with ours. Folders are counted from
+/// the file itself.
+fn pkg_config() -> String {
+    format!(
+        "prefix=${{pcfiledir}}/../..\n\
          libdir=${{prefix}}/lib/stroma\n\
          includedir=${{prefix}}/include\n\
          \n\
@@ -98,19 +90,28 @@ fn pkg_config(prefix: &Path) -> Result<String> {
          Libs: -L${{libdir}} -lstroma_ibverbs\n\
          Cflags: -I${{includedir}}\n",
         env!("CARGO_PKG_VERSION")
-    ))
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::process::Command;
+
     use super::*;
 
     #[test]
-    fn pkg_config_names_the_folders_and_refuses_one_it_would_cut() {
-        let text = pkg_config(Path::new("/opt/stroma")).unwrap();
-        assert!(text.starts_with("prefix=/opt/stroma\nlibdir=${prefix}/lib/stroma\n"), "{text}");
-        assert!(text.contains("\nLibs: -L${libdir} -lstroma_ibverbs\n"), "{text}");
-        let error = pkg_config(Path::new("/opt/my cards")).unwrap_err().to_string();
-        assert!(error.contains("/opt/my cards"), "{error}");
+    fn pkg_config_finds_the_folders_wherever_they_were_moved() {
+        let folder = workspace::target().join(format!("pkg-config-{}", std::process::id()));
+        let place = folder.join("moved/lib/pkgconfig");
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("stroma.pc"), pkg_config()).unwrap();
+        let mut asked = Command::new("pkg-config");
+        asked.args(["--cflags", "--libs", "stroma"]).env("PKG_CONFIG_PATH", &place);
+        let told = asked.output().unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let place = place.display();
+        let expected = format!("-I{place}/../../include -L{place}/../../lib/stroma -lstroma_ibverbs");
+        assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), expected);
     }
 }

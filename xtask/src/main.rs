@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod cocotb;
 mod demo;
+mod dist;
 mod docs;
 mod errors_doc;
 mod figures;
@@ -63,6 +64,11 @@ enum Task {
     /// PREFIX/bin/stroma has the simulated cards inside; `stroma exec -- PROGRAM` runs any program of libibverbs on them. A second run
     /// takes seconds.
     Install(install::Options),
+    /// Make one archive of what `install` installs, for machines without Rust and Verilator
+    ///
+    /// target/dist/stroma-VERSION-x86_64-linux.tar.gz with its checksum beside it. Programs and libraries are optimised and stripped, and
+    /// each is checked to need nothing but what every Debian 12 has. examples/ci shows what a repository of others does with it.
+    Dist(dist::Options),
     /// Run two simulated cards on a cable, an application on each
     ///
     /// The applications exchange letters by WRITE and READ, and a table tells where the time of one request goes. The frames of
@@ -197,6 +203,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Setup { routine } => setup::run(routine),
         Task::Install(options) => install::run(&options),
+        Task::Dist(options) => dist::run(&options),
         Task::Demo => demo::run(),
         Task::Test { filter } => test::run(filter),
         Task::Bench(options) => bench::run(&options),

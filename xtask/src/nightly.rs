@@ -6,7 +6,7 @@ use crate::rtl::Profile;
 use crate::stage::{self, Stage};
 use crate::test::lanes::{self, Effort};
 use crate::tools::Routine;
-use crate::{bench, cocotb, page, setup, soak, synth};
+use crate::{bench, cocotb, dist, page, setup, soak, synth};
 
 /// Runs all of it.
 pub(crate) fn run() -> Result<()> {
@@ -27,6 +27,11 @@ pub(crate) fn run() -> Result<()> {
             bench::run(&bench::Options::everything())
         }),
         Stage::new("page", "`cargo xtask page` runs this stage alone", || page::run(None)),
+        Stage {
+            name: "dist",
+            next_step: "`cargo xtask dist --try` runs this stage alone",
+            run: Box::new(dist::stage),
+        },
         Stage::new("synth", "`cargo xtask synth` runs this stage alone", || {
             synth::run(&synth::Options::default())
         }),

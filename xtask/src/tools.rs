@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::workspace;
 
-/// The routines that need tools; each but the last needs all that the ones before it need.
+/// The routines that need tools; each but the last two needs all that the ones before it need.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Routine {
@@ -27,12 +27,18 @@ pub(crate) enum Routine {
     Ci,
     /// The look at the bench's page in a browser, which needs nothing of the others.
     Page,
+    /// The archive for others, tried out; to make it needs what tests do.
+    Dist,
 }
 
 impl Routine {
     /// Does it need what is listed from another one on?
     pub(crate) fn needs(self, from: Self) -> bool {
-        if self == Self::Page { from == self } else { from <= self }
+        match self {
+            Self::Page => from == self,
+            Self::Dist => from == self || Self::Test.needs(from),
+            _ => from <= self,
+        }
     }
 }
 

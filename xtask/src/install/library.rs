@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
+use super::build::Build;
 use super::symbols;
 use crate::{process, workspace};
 
@@ -19,20 +20,22 @@ pub(crate) const NAME: &str = "libibverbs.so.1";
 pub(super) const VERSIONS: &str = "host-driver/ibverbs/versions.map";
 
 /// What Cargo builds.
-pub(super) fn archive() -> PathBuf {
-    workspace::target().join("debug/libstroma_ibverbs.a")
+pub(super) fn archive(build: Build) -> PathBuf {
+    build.folder().join("libstroma_ibverbs.a")
 }
 
 /// Links into `folder` what is newer than the library there, checks its symbols, and tells where it is.
-pub(super) fn link(folder: &Path) -> Result<PathBuf> {
+pub(super) fn link(folder: &Path, build: Build) -> Result<PathBuf> {
     fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
-    let (library, archive, versions) = (folder.join(NAME), archive(), workspace::root().join(VERSIONS));
+    let (library, archive, versions) = (folder.join(NAME), archive(build), workspace::root().join(VERSIONS));
     if is_newer(&library, &[&archive, &versions]) {
         return Ok(library);
     }
     // Under another name until it is known to be good, so that a bad one is not taken for an up to date one.
     let fresh = folder.join(format!("{NAME}.new"));
-    process::quietly_or_fail(&format!("link {NAME}"), linker(&archive, &versions, &fresh))
+    let mut linker = linker(&archive, &versions, &fresh);
+    linker.args(build.link_flags());
+    process::quietly_or_fail(&format!("link {NAME}"), linker)
         .context("next step: repair host-driver/ibverbs, or its versions.map")?;
     symbols::check(&archive, &fresh)?;
     fs::rename(&fresh, &library).with_context(|| format!("move {} into place", library.display()))?;

@@ -104,7 +104,7 @@ fn versions(output: &str) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::install::{build, library};
+    use crate::install::{Build, library};
 
     const SCRIPT: &str = "/* What\n * it is. */\nONE {\n    global:\n        ibv_a;\n        execute;\n    local:\n        *;\n};\n\n\
                           TWO {\n    global:\n        ibv_b;\n} ONE;\n";
@@ -136,11 +136,11 @@ mod tests {
 
     #[test]
     fn the_library_has_what_its_list_says_and_no_call_beside() {
-        build().unwrap();
+        Build::Tests.run().unwrap();
         let folder = workspace::target().join(format!("symbols-{}", std::process::id()));
         // Linking checks.
-        let linked = library::link(&folder);
-        let check = linked.and_then(|library| check(&library::archive(), &library));
+        let linked = library::link(&folder, Build::Tests);
+        let check = linked.and_then(|library| check(&library::archive(Build::Tests), &library));
         fs::remove_dir_all(&folder).unwrap();
         check.unwrap();
     }

@@ -123,7 +123,7 @@ impl State {
         let base = suite.strip_suffix("-backports").unwrap_or(suite);
         let mut suites = vec![base, suite];
         suites.dedup();
-        let sources = suites.iter().map(|suite| format!("deb [signed-by={KEYS}] {mirror} {suite} main\n"));
+        let sources = suites.iter().map(|suite| source(mirror, suite) + "\n");
         let write = |name: &str, text: &str| {
             let path = folder.join(name);
             fs::write(&path, text).with_context(|| format!("write {}", path.display()))
@@ -156,8 +156,13 @@ impl State {
     }
 }
 
+/// A suite of a mirror, as apt is told of it.
+pub(crate) fn source(mirror: &str, suite: &str) -> String {
+    format!("deb [signed-by={KEYS}] {mirror} {suite} main")
+}
+
 /// The Debian mirror this machine uses.
-fn mirror() -> Result<Option<String>> {
+pub(crate) fn mirror() -> Result<Option<String>> {
     let mut targets = Command::new("apt-get");
     targets.args(["indextargets", "--format", "$(REPO_URI) $(ORIGIN) $(LABEL)", "Identifier: Packages"]);
     let listed = run_quietly(targets)?;
