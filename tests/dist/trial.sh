@@ -32,10 +32,10 @@ step "ibv_devinfo"
 stroma exec -- ibv_devinfo
 
 step "ibv_rc_pingpong between cards 0 and 1"
-stroma exec --card 0 -- ibv_rc_pingpong -g 1 -n 20 &
+timeout 120 stroma exec --card 0 -- ibv_rc_pingpong -g 1 -n 20 &
 server=$!
 # The client ends at once while nobody listens.
-until stroma exec --card 1 -- ibv_rc_pingpong -g 1 -n 20 127.0.0.1; do
+until timeout 120 stroma exec --card 1 -- ibv_rc_pingpong -g 1 -n 20 127.0.0.1; do
 	kill -0 "$server"
 	sleep 0.2
 done
