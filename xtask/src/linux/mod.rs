@@ -44,17 +44,14 @@ impl Rung {
     pub(crate) const ALL: [Self; 3] = [Self::Programs, Self::Wire, Self::Device];
 }
 
-/// How much of a rung; what `ci` has time for, if nobody says.
+/// How much of a rung; all of it, if nobody says.
 #[derive(Args, Default)]
 pub(crate) struct Choice {
-    /// Of rung 3 also what `ci` has no time for: every size of perftest
-    #[arg(long)]
-    pub(crate) all: bool,
     /// Of rung 3 the rows whose command has these words; `pyverbs` is one, `guest` are perftest's against a guest
     #[arg(long, value_name = "WORDS")]
     pub(crate) only: Option<String>,
     /// Keep in docs/compat.json what ran, if nothing failed
-    #[arg(long, requires = "all", conflicts_with = "only")]
+    #[arg(long, conflicts_with = "only")]
     pub(crate) record: bool,
 }
 

@@ -36,7 +36,7 @@ pub(super) fn run(choice: &Choice) -> Result<Outcome> {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let is_wanted = |name: &str| choice.only.as_ref().is_none_or(|words| name.contains(words));
-    let rows = table::rows().into_iter().filter(|row| (choice.all || row.is_quick) && is_wanted(&row.name));
+    let rows = table::rows().into_iter().filter(|row| is_wanted(&row.name));
     let rows = table::ordered(rows.collect());
     ensure!(
         !rows.is_empty() || is_wanted(PYVERBS) || is_wanted(GUEST),

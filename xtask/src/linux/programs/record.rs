@@ -21,7 +21,7 @@ const PACKAGES: [&str; 6] =
     ["ibverbs-utils", "perftest", "python3-pyverbs", "ucx-utils", "libfabric-bin", "tshark"];
 /// Stands for a size in a command.
 const SIZE: &str = " -s SIZE";
-const NEXT_STEP: &str = "next step: cargo xtask linux --rung 3 --all --record";
+const NEXT_STEP: &str = "next step: cargo xtask linux --rung 3 --record";
 
 /// All that ran well, and nothing else.
 #[derive(Default, Serialize, Deserialize)]

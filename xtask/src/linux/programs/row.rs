@@ -26,8 +26,6 @@ pub(super) struct Row {
     pub(super) has_both: bool,
     /// They look for character devices first.
     pub(super) wants_devices: bool,
-    /// It is run in `ci`.
-    pub(super) is_quick: bool,
     pub(super) limit: Duration,
 }
 
@@ -52,7 +50,6 @@ impl Row {
             expected,
             has_both: false,
             wants_devices: false,
-            is_quick: true,
             limit: LIMIT,
         }
     }
@@ -80,12 +77,6 @@ impl Row {
     /// On the wide card.
     pub(super) fn wide(mut self) -> Self {
         self.profile = WIDE;
-        self
-    }
-
-    /// Too long for `ci`, where others like it are.
-    pub(super) fn long(mut self) -> Self {
-        self.is_quick = false;
         self
     }
 
