@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::guest::{CARD_SOCKET, GUEST_SOCKET};
 
 /// Waits until somebody listens, and more that the guest uses.
-pub(crate) const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/peer.sh");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/peer.sh");
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The running fabric. Dropped, it is killed, whatever became of the story.

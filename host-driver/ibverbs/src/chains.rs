@@ -9,7 +9,9 @@
 
 use rdma_sys::ibv_qp_ex;
 use stroma_abi::desc::Sge;
-use stroma_abi::kernel::prism::{Comparison, OPERATION, SWAP_MAX};
+use stroma_abi::kernel::prism::{
+    Chain as Parameters, Comparison, OPERATION, Operands, Operation as Encoded, SWAP_MAX,
+};
 use stroma_kernel_client::prism::{Chain, Place, Request, Step, Swap};
 use stroma_verbs::{Access, MemoryRegion, RpcTarget};
 
@@ -24,6 +26,7 @@ use crate::{
 
 /// Bytes of a slot: parameters, an operation and its operands, and no more than that.
 const SLOT: usize = 256;
+const _: () = assert!(Parameters::LEN + Encoded::LEN + Operands::LEN <= SLOT);
 /// Slots for a request that may be under way.
 const SLOTS: usize = 2;
 /// Bytes of a word.
