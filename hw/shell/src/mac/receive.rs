@@ -1,0 +1,1 @@
+//! From the MAC to the card.

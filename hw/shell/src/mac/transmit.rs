@@ -1,0 +1,1 @@
+//! From the card to the MAC.

@@ -1,0 +1,1 @@
+//! Interrupts as messages, by a table that the host fills.

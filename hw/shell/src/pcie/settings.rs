@@ -1,0 +1,1 @@
+//! What the host has set up for the function.

@@ -1,0 +1,1 @@
+//! A card in its shell, as on a board: the Verilated RTL of both, and around them models of the MAC and of the PCIe block.
