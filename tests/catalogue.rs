@@ -53,12 +53,14 @@ fn the_catalogue(profile: Profile) {
     let pair = Pair::new(profile);
     for end in &pair.ends {
         let device = &end.device;
-        let of = |entry: &stroma_kernels::Entry| Kernel {
+        let of = |(slot, entry): (usize, &stroma_kernels::Entry)| Kernel {
+            slot,
             operation: entry.operation,
             version: entry.version,
             parameter_layout: entry.parameter_layout,
         };
-        assert_eq!(device.kernels().unwrap(), slots().map(of), "{profile:?}");
+        let expected: Vec<Kernel> = slots().into_iter().enumerate().map(of).collect();
+        assert_eq!(device.kernels().unwrap(), expected, "{profile:?}");
         let kernels = device.kernels().unwrap().into_iter();
         let layouts: Vec<u32> = kernels
             .filter(|kernel| kernel.operation == OPERATION)

@@ -80,8 +80,8 @@ fn onward(profile: Profile) {
         assert!(peer.bytes(TO, expected.len()) == expected, "{profile:?}, round {round}: what the peer has");
     }
     let kernels = own.device.kernels().expect("a catalogue");
-    let slots = (0..kernels.len()).filter(|slot| kernels[*slot].operation == OPERATION);
-    let counts = slots.map(|slot| own.device.kernel_counters(slot).expect("counters").invoked);
+    let walkers = kernels.iter().filter(|kernel| kernel.operation == OPERATION);
+    let counts = walkers.map(|kernel| own.device.kernel_counters(kernel.slot).expect("counters").invoked);
     assert_eq!(counts.sum::<u64>(), 8, "{profile:?}: each call ran once");
     assert!(own.count(&counters::RETRANSMITTED) > 0, "{profile:?}: something was sent again");
 

@@ -32,8 +32,8 @@ pub(crate) struct Catalogue(Vec<Entry>);
 impl Catalogue {
     /// Of a card.
     pub(crate) fn of(card: &Card) -> anyhow::Result<Self> {
-        let kernels = kernels_of(card)?.into_iter().enumerate();
-        let entries = kernels.map(|(slot, kernel)| {
+        let entries = kernels_of(card)?.into_iter().map(|kernel| {
+            let slot = kernel.slot;
             let KernelCounters { invoked, succeeded, failed, stopped } = kernel_counters_of(card, slot)?;
             Ok(Entry {
                 slot,

@@ -14,6 +14,8 @@ use crate::{Device, Error, Result};
 /// A kernel of the card. The programs that call it know all three numbers; where one differs, they speak of another kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
+    /// The slot it sits in.
+    pub slot: usize,
     /// RPC op-code that chooses it.
     pub operation: u16,
     /// Grows with each change that a caller can notice.
@@ -51,20 +53,22 @@ impl Default for KernelLimits {
     }
 }
 
-/// The kernels of a card, by slot, whoever has opened it.
+/// The kernels of a card, by slot, whoever has opened it. Slots may be empty.
 ///
 /// # Errors
 /// As [`Device::kernels`].
 pub fn kernels_of(card: &Card) -> Result<Vec<Kernel>> {
     let read = |slot| {
         let entry = card.read_element(&catalogue::BLOCK, &catalogue::KERNEL, slot)?;
-        Ok(Kernel {
+        // An empty slot reads zero; a kernel's version never is.
+        Ok((entry != 0).then(|| Kernel {
+            slot,
             operation: part(&catalogue::KERNEL, "operation", entry),
             version: part(&catalogue::KERNEL, "version", entry),
             parameter_layout: part(&catalogue::KERNEL, "parameter_layout", entry),
-        })
+        }))
     };
-    (0..slots_of(card)?).map(read).collect()
+    (0..slots_of(card)?).filter_map(|slot| read(slot).transpose()).collect()
 }
 
 /// What is counted of the kernel in a slot of a card, whoever has opened it.

@@ -60,7 +60,7 @@ use stroma_kernels::traversal::TraversalKernel;
 
 use crate::Profile;
 use crate::fronts::Fronts;
-use crate::kernels::operations;
+use crate::kernels::Chosen;
 
 type Emit = fn(&str) -> Result<Rtl, EmitError>;
 
@@ -93,7 +93,7 @@ macro_rules! built {
         <$block>::default
     };
     ($block:ty, kernels) => {
-        || <$block>::new(&operations())
+        || <$block>::new(&Chosen::all().operations())
     };
 }
 

@@ -28,20 +28,65 @@ pub fn slots() -> [&'static Entry; KERNELS] {
     std::array::from_fn(|slot| CATALOGUE.get(slot).unwrap_or(again))
 }
 
-/// Op-codes, by slot.
-#[must_use]
-pub fn operations() -> [u16; KERNELS] {
-    slots().map(|entry| entry.operation)
+/// Which of them a card is built with: all, or those that were asked for. The slots of the others are empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen([Option<&'static Entry>; KERNELS]);
+
+/// A kernel that there is not.
+#[derive(Debug, thiserror::Error)]
+#[error("no kernel is called `{name}`; there are {}", CATALOGUE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "))]
+pub struct UnknownKernel {
+    /// What was asked for.
+    pub name: String,
 }
 
-/// What the card tells of its kernels, by slot.
-#[must_use]
-pub fn catalogue() -> Vec<Kernel> {
-    let of = |entry: &Entry| {
-        let Entry { operation, version, parameter_layout, .. } = *entry;
-        Kernel { operation, version, parameter_layout }
-    };
-    slots().into_iter().map(of).collect()
+impl Chosen {
+    /// Every kernel.
+    #[must_use]
+    pub fn all() -> Self {
+        Self(slots().map(Some))
+    }
+
+    /// Those of these names.
+    ///
+    /// # Errors
+    /// When one of them is no kernel's.
+    pub fn named<S: AsRef<str>>(names: &[S]) -> Result<Self, UnknownKernel> {
+        let is_known = |name: &&S| CATALOGUE.iter().any(|entry| entry.name == name.as_ref());
+        match names.iter().find(|name| !is_known(name)) {
+            Some(name) => Err(UnknownKernel { name: name.as_ref().to_owned() }),
+            None => Ok(Self(
+                slots().map(|entry| names.iter().any(|name| name.as_ref() == entry.name).then_some(entry)),
+            )),
+        }
+    }
+
+    /// Op-codes, by slot.
+    #[must_use]
+    pub fn operations(&self) -> [Option<u16>; KERNELS] {
+        self.0.map(|entry| entry.map(|entry| entry.operation))
+    }
+
+    /// What the card tells of its kernels, by slot.
+    #[must_use]
+    pub fn catalogue(&self) -> Vec<Option<Kernel>> {
+        let of = |entry: &Entry| {
+            let Entry { operation, version, parameter_layout, .. } = *entry;
+            Kernel { operation, version, parameter_layout }
+        };
+        self.0.iter().map(|entry| entry.map(of)).collect()
+    }
+
+    /// Is the block in this place of a card a kernel that was not asked for?
+    pub(crate) fn leaves_out(&self, place: &str) -> bool {
+        let Some(field) = place.strip_prefix("kernels.") else { return false };
+        // The field of a kernel has its name, or the plural of it where there are several.
+        let is_number = |text: &str| text.parse::<usize>().is_ok();
+        let is_end = |rest: &str| rest.is_empty() || rest.strip_prefix("s$").is_some_and(is_number);
+        let is_field = |name: &str| field.strip_prefix(name).is_some_and(is_end);
+        let is_left = |(slot, entry): (usize, &Entry)| self.0[slot].is_none() && is_field(entry.name);
+        slots().into_iter().enumerate().any(is_left)
+    }
 }
 
 block! {
@@ -172,5 +217,61 @@ impl<
             StreamSource::<Beat<D>>::link(&mut self.data_out[i + 5], &mut self.traversals[i].data_out);
             StreamSource::<SlotResponse>::link(&mut self.response[i + 5], &mut self.traversals[i].response);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    /// Modules of a text, but for primitives and the like, which have no name of a kernel in theirs.
+    fn kernels_in(text: &str) -> Vec<&'static str> {
+        let is_there = |name: &&str| {
+            text.contains(&format!("module {name} (")) || text.contains(&format!("module {name}s ("))
+        };
+        CATALOGUE.iter().map(|entry| entry.name).filter(is_there).collect()
+    }
+
+    #[test]
+    fn a_card_has_the_kernels_that_were_chosen_and_empty_slots_for_the_others() {
+        let all = Profile::TenGig.emit().unwrap();
+        assert_eq!(kernels_in(&all.text).len(), CATALOGUE.len());
+        for names in [&["get"][..], &["traversal", "prism"], &[]] {
+            let chosen = Chosen::named(names).unwrap();
+            let rtl = Profile::TenGig.emit_with(&chosen).unwrap();
+            let found = kernels_in(&rtl.text);
+            assert!(found.len() == names.len() && names.iter().all(|name| found.contains(name)), "{found:?}");
+            assert_eq!(rtl.ports, all.ports);
+            for (slot, entry) in slots().into_iter().enumerate() {
+                let is_there = names.contains(&entry.name);
+                assert_eq!(
+                    chosen.operations()[slot],
+                    is_there.then_some(entry.operation),
+                    "{names:?} {slot}"
+                );
+                assert_eq!(chosen.catalogue()[slot].is_some(), is_there, "{names:?} {slot}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_field_of_another_block_is_no_kernel() {
+        let none = Chosen::named::<&str>(&[]).unwrap();
+        for place in ["kernels.get", "kernels.traversals$1"] {
+            assert!(none.leaves_out(place) && !Chosen::all().leaves_out(place), "{place}");
+        }
+        for place in ["kernels", "kernels.getter", "kernels.get.walk", "host.get", "kernels.traversals$x"] {
+            assert!(!none.leaves_out(place), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_there_is_not_is_told_with_those_that_there_are() {
+        let error = Chosen::named(&["get", "gte"]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "no kernel is called `gte`; there are consistency, get, hyperloglog, prism, shuffle, traversal"
+        );
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use stroma_hw::verilog::Rtl;
+use stroma_top::kernels::Chosen;
 use stroma_top::{BLOCKS, Profile, describe};
 
 /// Emit the Stroma card's RTL.
@@ -23,6 +24,9 @@ enum Command {
         /// Which card, and the width of a block.
         #[arg(long)]
         profile: Profile,
+        /// Only these kernels, with commas between them [default: all]; the slots of the others are empty.
+        #[arg(long, value_delimiter = ',', conflicts_with = "block")]
+        kernels: Option<Vec<String>>,
         /// One block instead of the whole card; `list` names them.
         #[arg(long)]
         block: Option<String>,
@@ -48,7 +52,10 @@ enum Command {
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
-        Command::Emit { profile, block, out } => emit(profile, block.as_deref(), &out),
+        Command::Emit { profile, kernels, block, out } => {
+            let chosen = kernels.map_or_else(|| Ok(Chosen::all()), |names| Chosen::named(&names))?;
+            emit(profile, &chosen, block.as_deref(), &out)
+        }
         Command::Describe { profile } => {
             println!("{:#}", describe(profile));
             Ok(())
@@ -63,9 +70,9 @@ fn main() -> Result<()> {
     }
 }
 
-fn emit(profile: Profile, block: Option<&str>, out: &Path) -> Result<()> {
+fn emit(profile: Profile, chosen: &Chosen, block: Option<&str>, out: &Path) -> Result<()> {
     let rtl = match block {
-        None => profile.emit()?,
+        None => profile.emit_with(chosen)?,
         Some(name) => match BLOCKS.iter().find(|block| block.name == name) {
             Some(block) => block.emit(profile)?,
             None => bail!("there is no block `{name}`; `cargo xtask rtl --list` names them all"),

@@ -23,7 +23,7 @@ use stroma_hw::slot::{SlotCommand, SlotData, SlotDone, SlotRead, SlotResponse, S
 use stroma_hw::stream::{Beat, StreamSource};
 
 use crate::fronts::Fronts;
-use crate::kernels::{KERNELS, Kernels, operations};
+use crate::kernels::{KERNELS, Kernels};
 
 block! {
     /// The card between MAC and host.
@@ -174,10 +174,10 @@ impl<
         HELD,
     >
 {
-    /// A card of which these facts are true.
+    /// A card of which these facts are true, for kernels with these op-codes.
     #[must_use]
-    pub fn new(facts: &Facts) -> Self {
-        Self { host: HostSide::new(facts, &operations()), ..Self::default() }
+    pub fn new(facts: &Facts, operations: &[Option<u16>; KERNELS]) -> Self {
+        Self { host: HostSide::new(facts, operations), ..Self::default() }
     }
 }
 

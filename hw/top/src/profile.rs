@@ -3,10 +3,10 @@
 use stroma_abi::regs::map::{capabilities, identity};
 use stroma_abi::regs::{Block, Reg};
 use stroma_hw::host::control::facts::Facts;
-use stroma_hw::verilog::{EmitError, Rtl, emit};
+use stroma_hw::verilog::{EmitError, Rtl, emit, emit_without};
 
 use crate::fronts::Fronts;
-use crate::kernels::catalogue;
+use crate::kernels::Chosen;
 use crate::nic::Nic;
 
 /// READs and atomics of one queue pair that may be in flight, each way.
@@ -122,26 +122,35 @@ impl Profile {
         }
     }
 
-    /// The card's Verilog. Its register `rtl_hash` holds a hash of the text with that register zero.
+    /// The card's Verilog, with all kernels. Its register `rtl_hash` holds a hash of the text with that register zero.
     ///
     /// # Errors
     /// When a block cannot be emitted faithfully.
     pub fn emit(self) -> Result<Rtl, EmitError> {
-        let unnamed = self.emit_with(0)?;
-        self.emit_with(fnv_1a(unnamed.text.as_bytes()))
+        self.emit_with(&Chosen::all())
     }
 
-    fn emit_with(self, rtl_hash: u64) -> Result<Rtl, EmitError> {
-        let facts = self.facts(rtl_hash);
+    /// The same with these kernels.
+    ///
+    /// # Errors
+    /// When a block cannot be emitted faithfully.
+    pub fn emit_with(self, chosen: &Chosen) -> Result<Rtl, EmitError> {
+        let unnamed = self.emit_as(chosen, 0)?;
+        self.emit_as(chosen, fnv_1a(unnamed.text.as_bytes()))
+    }
+
+    fn emit_as(self, chosen: &Chosen, rtl_hash: u64) -> Result<Rtl, EmitError> {
+        let (facts, operations) = (self.facts(chosen, rtl_hash), chosen.operations());
+        let is_absent = |place: &str| chosen.leaves_out(place);
         // Datapath; logs of queue pairs, CQs, regions, SRQs, doorbell pages, units of push windows; log of the beats of buffers, and of those on their way back in;
         // logs of messages on their way and of READs to be answered, of all queue pairs; logs of beats for a kernel's requests, of what it
         // reads and writes, and of the staging; those who write for kernels; then what the kernels themselves are built with.
         match self {
-            Self::TenGig => emit(self.top(), || {
-                Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12, 13, 12, 14, 8, 11, 128, 1, 12, 1, 10, 16, 11, 7>::new(&facts)
+            Self::TenGig => emit_without(self.top(), is_absent, || {
+                Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12, 13, 12, 14, 8, 11, 128, 1, 12, 1, 10, 16, 11, 7>::new(&facts, &operations)
             }),
-            Self::HundredGig => emit(self.top(), || {
-                Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14, 10, 9, 11, 8, 8, 512, 4, 9, 8, 7, 13, 8, 5>::new(&facts)
+            Self::HundredGig => emit_without(self.top(), is_absent, || {
+                Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14, 10, 9, 11, 8, 8, 512, 4, 9, 8, 7, 13, 8, 5>::new(&facts, &operations)
             }),
         }
     }
@@ -161,10 +170,10 @@ impl Profile {
     #[must_use]
     pub fn decided(self) -> Vec<(Block, Reg, u64)> {
         let is_known = |reg: &Reg| reg.name != identity::RTL_HASH.name;
-        self.facts(0).registers().into_iter().filter(|(_, reg, _)| is_known(reg)).collect()
+        self.facts(&Chosen::all(), 0).registers().into_iter().filter(|(_, reg, _)| is_known(reg)).collect()
     }
 
-    fn facts(self, rtl_hash: u64) -> Facts {
+    fn facts(self, chosen: &Chosen, rtl_hash: u64) -> Facts {
         let capacity = self.capacity();
         let flags =
             ["rc", "uc", "ud", "srq", "rpc", "push"].map(|flag| compose(&capabilities::FEATURES, flag));
@@ -180,7 +189,7 @@ impl Profile {
             features: flags.into_iter().sum(),
             outstanding: OUTSTANDING_READS,
             rtl_hash,
-            kernels: catalogue(),
+            kernels: chosen.catalogue(),
         }
     }
 }
@@ -210,7 +219,7 @@ mod tests {
     #[test]
     fn the_text_names_itself() {
         let rtl = Profile::TenGig.emit().expect("the card can be emitted");
-        let unnamed = Profile::TenGig.emit_with(0).expect("the card can be emitted");
+        let unnamed = Profile::TenGig.emit_as(&Chosen::all(), 0).expect("the card can be emitted");
         let hash = format!("{:x}", fnv_1a(unnamed.text.as_bytes()));
         assert!(rtl.text.contains(&hash) && !unnamed.text.contains(&hash));
     }

@@ -142,7 +142,8 @@ fn kernel(bench: &Bench) -> Outcome {
     const VALUE: usize = 100;
     const VALUES_AT: usize = 4096;
     let kernels = bench.device.kernels()?;
-    let Some(slot) = kernels.iter().position(|kernel| kernel.operation == traversal::OPERATION) else {
+    let walker = kernels.iter().find(|kernel| kernel.operation == traversal::OPERATION);
+    let Some(slot) = walker.map(|walker| walker.slot) else {
         return Ok(format!("{} kernels, `traversal` is not among them: left out", kernels.len()));
     };
     let values = pattern(31, ELEMENTS * VALUE);

@@ -259,17 +259,17 @@ fn the_kernels_are_those_of_the_catalogue_and_no_more() {
         fake.mock().poke32(BarId::Bar0, catalogue::BLOCK.offset + reg.element(index), value);
     };
     let slots = |count| poke(&catalogue::SLOTS, 0, count);
-    slots(2);
+    slots(3);
     poke(&catalogue::KERNEL, 0, 0x0003_0102);
-    poke(&catalogue::KERNEL, 1, 0xffff_fffe);
+    poke(&catalogue::KERNEL, 2, 0xffff_fffe);
     fake.mock().poke32(BarId::Bar0, catalogue::BLOCK.offset + catalogue::KERNEL.element(0) + 4, 0x8765_4321);
     let expected = [
-        Kernel { operation: 0x0102, version: 3, parameter_layout: 0x8765_4321 },
-        Kernel { operation: 0xfffe, version: 0xffff, parameter_layout: 0 },
+        Kernel { slot: 0, operation: 0x0102, version: 3, parameter_layout: 0x8765_4321 },
+        Kernel { slot: 2, operation: 0xfffe, version: 0xffff, parameter_layout: 0 },
     ];
     assert_eq!(device.kernels().unwrap(), expected);
     slots(16);
-    assert_eq!(device.kernels().unwrap().len(), 16);
+    assert_eq!(device.kernels().unwrap(), expected, "the other slots are empty");
     slots(17);
     let refused = device.kernels().unwrap_err();
     assert_eq!(refused.to_string(), "the catalogue tells of 17 kernels, and has room for 16");

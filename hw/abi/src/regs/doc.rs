@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 
 use super::{
-    map::{BAR0, BAR2},
+    map::{BAR0, BAR2, BOARD},
     reg::{Bar, Block, Reg},
 };
 use crate::{
@@ -194,6 +194,7 @@ pub fn render() -> String {
     let mut page = Page(String::from(OPENING));
     page.bar(&BAR0);
     page.bar(&BAR2);
+    page.bar(&BOARD);
 
     page.line(&format_args!("\n{CLASSES}"));
     let classes = Class::ALL.into_iter().map(|class| (class.index(), class.name(), class.prose()));
@@ -348,7 +349,7 @@ mod tests {
     fn every_register_class_and_descriptor_field_is_in_the_document() {
         let page = render();
         let mut names = std::vec::Vec::new();
-        for block in BAR0.blocks.iter().chain(BAR2.blocks) {
+        for block in BAR0.blocks.iter().chain(BAR2.blocks).chain(BOARD.blocks) {
             names.push(block.name);
             names.extend(block.regs.iter().map(|reg| reg.name));
         }

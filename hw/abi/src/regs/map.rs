@@ -75,7 +75,21 @@ pub const BAR2: Bar = Bar {
             `wrong_page`. Stores never wait for the datapath. Reads give zero.",
 };
 
-const _: () = assert!(BAR0.is_sound() && BAR2.is_sound());
+/// Where the registers of a board begin in BAR0.
+pub const BOARD_AT: usize = 0xf000;
+
+/// What is around the card.
+pub const BOARD: Bar = Bar {
+    name: "Board, at 0xf000 of BAR0",
+    len: 0x1000,
+    blocks: &[board::BLOCK],
+    prose: "What the shell of a board adds, outside the chain: the card knows nothing of it. Without a board all of it reads zero, so \
+            `name` tells whether there is one. Offsets are from its begin. `control.reset` does not change it.",
+};
+
+const _: () = assert!(BAR0.is_sound() && BAR2.is_sound() && BOARD.is_sound());
+const _: () =
+    assert!(BOARD_AT + BOARD.len == BAR0.len && groups::BLOCK.offset + groups::BLOCK.len <= BOARD_AT);
 
 block! {
     /// Who is there, and is it ready?
@@ -197,7 +211,7 @@ block! {
 block! {
     /// Which kernels are built in.
     catalogue at 0x0400, 0x100, kind 0x05 version 0x0001_0000 next events::BLOCK.offset;
-    SLOTS = Reg::word("slots", 0x0c, ReadOnly, "Kernel slots; as many entries are valid. Slots with the same op-code share its requests, in turn.").varies();
+    SLOTS = Reg::word("slots", 0x0c, ReadOnly, "Kernel slots; as many entries are valid, and those of empty slots are zero. Slots with the same op-code share its requests, in turn.").varies();
     KERNEL = Reg::long("kernel", 0x10, ReadOnly,
         "The kernel in slot n.").varies().times(CATALOGUE_MAX, 8).with(&[
         part("operation", 0, 16, "RPC op-code it answers"),
@@ -304,6 +318,51 @@ block! {
 }
 
 block! {
+    /// Board, network port and PCIe as the shell sees them. Counters wrap.
+    board at 0x0000, 0x100;
+    NAME = Reg::word("name", 0x00, ReadOnly, "The board: its name in capital letters, first letter lowest, zeros behind it. 0: there is none.").varies();
+    TEMPERATURE = Reg::word("temperature", 0x08, ReadOnly,
+        "What the chip's own sensor measures: 509.3140064 * code / 65536 - 280.23087870 degrees Celsius, if it has no reference but its own.").varies().with(&[
+        part("code", 0, 16, "the sensor's number"),
+        part("valid", 31, 1, "it has been read since power-up"),
+    ]);
+    HOT = Reg::word("hot", 0x0c, ReadWrite,
+        "Guards the chip: on boards that have the wire `hbm_cattrip`, by which the satellite controller cuts the power.").with(&[
+        part("limit", 0, 16, "a code of `temperature`; once sixteen measurements in a row reach it, the wire is raised. 0: never"),
+        part("tripped", 31, 1, "the wire is raised; stays so until the limit is stored again"),
+    ]);
+    CAGE = Reg::word("cage", 0x10, ReadWrite, "The cage of the network port, on boards that have these wires.").with(&[
+        part("reset", 0, 1, "holds the module in reset"),
+        part("low_power", 1, 1, "asks the module to save power"),
+        part("absent", 30, 1, "no module is there; read only"),
+        part("interrupts", 31, 1, "the module wants attention; read only"),
+    ]);
+    LINK = Reg::word("link", 0x14, ReadOnly, "The network port.").varies().with(&[
+        part("up", 0, 1, "frames can be sent and received"),
+        part("aligned", 1, 1, "what is received is in step"),
+        part("local_fault", 2, 1, "nothing sensible is received"),
+        part("remote_fault", 3, 1, "the peer says so of us"),
+        part("paused", 4, 1, "the peer asks for silence"),
+    ]);
+    LINK_DOWNS = Reg::word("link_downs", 0x18, ReadOnly, "How often the link went down.");
+    RX_OVERRUN = Reg::word("rx_overrun", 0x1c, ReadOnly, "Whole frames lost because the core took them more slowly than they came.");
+    TX_OVERSIZED = Reg::word("tx_oversized", 0x20, ReadOnly, "Frames not sent because they were longer than 16 KiB.");
+    PCIE = Reg::word("pcie", 0x28, ReadOnly, "What the host has set up.").varies().with(&[
+        part("max_payload_log", 0, 4, "log2 of the bytes of a write"),
+        part("max_read_log", 4, 4, "log2 of the bytes that a read asks for"),
+        part("extended_tags", 8, 1, "more than 32 reads may be in flight"),
+        part("master", 9, 1, "the card may reach memory"),
+    ]);
+    PCIE_ODD = Reg::word("pcie_odd", 0x2c, ReadOnly, "Requests of the host that were dropped or refused: of a kind that the card has no use for, or broken.");
+    PCIE_WRITES = Reg::word("pcie_writes", 0x30, ReadOnly, "Writes to memory, as packets of PCIe.");
+    PCIE_READS = Reg::word("pcie_reads", 0x34, ReadOnly, "Reads of memory, likewise.");
+    PCIE_FAILED = Reg::word("pcie_failed", 0x38, ReadOnly, "Reads that the host answered with an error, those without an answer among them.");
+    PCIE_TIMEOUTS = Reg::word("pcie_timeouts", 0x3c, ReadOnly, "Reads that it did not answer in time.");
+    PCIE_UNEXPECTED = Reg::word("pcie_unexpected", 0x40, ReadOnly, "Answers to reads that nobody had asked for.");
+    INTERRUPTS_FAILED = Reg::word("interrupts_failed", 0x44, ReadOnly, "Interrupts that could not be sent at once, and were sent again.");
+}
+
+block! {
     /// Doorbells are stores of 64 bits. They are idempotent: a producer index names a place, not an amount.
     doorbells at 0x0000, DOORBELL_PAGE;
     SEND = Reg::long("send", 0x00, WriteOnly, "WQEs below the index may be fetched.").with(&[
@@ -379,7 +438,7 @@ mod tests {
 
     #[test]
     fn names_are_distinct_in_their_block() {
-        for block in BAR0.blocks.iter().chain(BAR2.blocks) {
+        for block in BAR0.blocks.iter().chain(BAR2.blocks).chain(BOARD.blocks) {
             for reg in block.regs {
                 assert_eq!(
                     block.regs.iter().filter(|other| other.name == reg.name).count(),

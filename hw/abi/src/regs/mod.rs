@@ -6,5 +6,5 @@ pub mod doc;
 pub mod map;
 pub mod reg;
 
-pub use map::{BAR0, BAR2};
+pub use map::{BAR0, BAR2, BOARD};
 pub use reg::{Access, Bar, Block, Reg};

@@ -179,7 +179,7 @@ impl<
 {
     /// The host side of a card of which these facts are true, and whose kernels have these op-codes.
     #[must_use]
-    pub fn new(facts: &Facts, operations: &[u16; KERNELS]) -> Self {
+    pub fn new(facts: &Facts, operations: &[Option<u16>; KERNELS]) -> Self {
         Self {
             control: Control::new(facts),
             tables: Tables::new(facts.clock_khz.into()),

@@ -219,7 +219,7 @@ impl<const QPS: usize> Sequence<QPS> {
     /// # Panics
     /// If there are more than 15.
     #[must_use]
-    pub fn new(operations: &[u16]) -> Self {
+    pub fn new(operations: &[Option<u16>]) -> Self {
         Self { callees: Callees::new(operations), ..Self::default() }
     }
 }

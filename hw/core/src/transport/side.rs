@@ -256,7 +256,7 @@ impl<
 {
     /// For a card with this core clock, and kernels with these op-codes.
     #[must_use]
-    pub fn new(clock_khz: u64, operations: &[u16]) -> Self {
+    pub fn new(clock_khz: u64, operations: &[Option<u16>]) -> Self {
         let sequence = Sequence::new(operations);
         Self { timers: Timers::new(clock_khz), sequence, ..Self::default() }
     }

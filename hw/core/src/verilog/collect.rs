@@ -6,6 +6,7 @@ use rust_hdl::core::type_descriptor::{TypeDescriptor, TypeKind};
 use rust_hdl::prelude::{Block, Verilog, check_all};
 
 use super::error::EmitError;
+use super::names::legal;
 
 /// One signal or constant of a block, under the name the kernel uses.
 pub(crate) struct AtomInfo {
@@ -25,6 +26,28 @@ pub(crate) struct Node {
     pub(crate) atoms: Vec<AtomInfo>,
     pub(crate) code: Verilog,
     pub(crate) children: Vec<Node>,
+}
+
+impl Node {
+    /// Empties the blocks of which `is_absent` says so.
+    pub(crate) fn leave_out(&mut self, is_absent: &impl Fn(&str) -> bool) {
+        for child in &mut self.children {
+            let inside = child.path.split_once('.').map_or("", |(_, inside)| inside);
+            if is_absent(inside) {
+                child.empty();
+            } else {
+                child.leave_out(is_absent);
+            }
+        }
+    }
+
+    fn empty(&mut self) {
+        let is_output = |atom: &&AtomInfo| atom.kind == AtomKind::OutputParameter;
+        let line = |atom: &AtomInfo| format!("assign {} = '0;\n", legal(&atom.name));
+        let outputs: String = self.atoms.iter().filter(is_output).map(line).collect();
+        self.code = Verilog::Custom(format!("// module absent\n{outputs}"));
+        self.children.clear();
+    }
 }
 
 /// Checks the design with RustHDL's own checks, then gathers it under the instance name `name`.

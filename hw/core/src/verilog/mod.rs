@@ -101,18 +101,36 @@ const STACK_BYTES: usize = 1 << 30;
 /// # Panics
 /// When `build` does.
 pub fn emit<B: Block>(name: &str, build: impl FnOnce() -> B + Send) -> Result<Rtl, EmitError> {
-    emit_as(name, Style::SOUND, build)
+    emit_as(name, Style::SOUND, |_| false, build)
+}
+
+/// As [`emit`], but the blocks inside of which `is_absent` says so, by instance names from the outside in with dots between, are left empty: they have
+/// their ports, and all outputs are zero. Whatever stands behind them is gone once a synthesiser has seen that.
+///
+/// # Errors
+/// As [`emit`].
+///
+/// # Panics
+/// When `build` does.
+pub fn emit_without<B: Block>(
+    name: &str,
+    is_absent: impl Fn(&str) -> bool + Sync,
+    build: impl FnOnce() -> B + Send,
+) -> Result<Rtl, EmitError> {
+    emit_as(name, Style::SOUND, is_absent, build)
 }
 
 pub(crate) fn emit_as<B: Block>(
     name: &str,
     style: Style,
+    is_absent: impl Fn(&str) -> bool + Sync,
     build: impl FnOnce() -> B + Send,
 ) -> Result<Rtl, EmitError> {
     let work = || {
         let mut block = Box::new(build());
         block.connect_all();
-        let tree = collect::collect(name, &*block)?;
+        let mut tree = collect::collect(name, &*block)?;
+        tree.leave_out(&is_absent);
         print::print(&tree, style)
     };
     std::thread::scope(|scope| {

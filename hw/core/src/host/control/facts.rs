@@ -55,8 +55,8 @@ pub struct Facts {
     pub features: u32,
     /// First 64 bits of the hash of the RTL text.
     pub rtl_hash: u64,
-    /// The kernels, by slot.
-    pub kernels: Vec<Kernel>,
+    /// The kernels, by slot; an empty one reads zero.
+    pub kernels: Vec<Option<Kernel>>,
 }
 
 impl Facts {
@@ -106,7 +106,7 @@ impl Facts {
         );
         // All entries have their row, so that the number of rows does not depend on the build.
         for slot in 0..CATALOGUE_MAX {
-            let entry = self.kernels.get(slot).map_or(0, |kernel| kernel.word());
+            let entry = self.kernels.get(slot).copied().flatten().map_or(0, Kernel::word);
             put(catalogue::BLOCK.offset + catalogue::KERNEL.element(slot), entry);
         }
         words

@@ -31,10 +31,12 @@ pub(super) fn facts() -> Facts {
         features: 0x25,
         rtl_hash: 0x0123_4567_89ab_cdef,
         kernels: (1..=3)
-            .map(|slot| Kernel {
-                operation: 0x1100 * slot,
-                version: slot,
-                parameter_layout: 0x8765_4321 << slot,
+            .map(|slot| {
+                Some(Kernel {
+                    operation: 0x1100 * slot,
+                    version: slot,
+                    parameter_layout: 0x8765_4321 << slot,
+                })
             })
             .collect(),
     }

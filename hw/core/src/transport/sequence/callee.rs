@@ -92,16 +92,17 @@ block! {
 }
 
 impl Callees {
-    /// Kernels with these op-codes.
+    /// Kernels with these op-codes, in slots of which some may be empty.
     ///
     /// # Panics
     /// If there are more than 15.
     #[must_use]
-    pub fn new(operations: &[u16]) -> Self {
+    pub fn new(operations: &[Option<u16>]) -> Self {
         assert!(operations.len() <= KERNELS, "{} kernels are too many", operations.len());
+        let of = |at: usize| operations.get(at).copied().flatten();
         Self {
-            operations: constants(|at| u64::from(operations.get(at).copied().unwrap_or_default()).into()),
-            present: number((1_u64 << operations.len()) - 1),
+            operations: constants(|at| u64::from(of(at).unwrap_or_default()).into()),
+            present: number((0..KERNELS).fold(0_u64, |mask, at| mask | u64::from(of(at).is_some()) << at)),
             ..Self::default()
         }
     }

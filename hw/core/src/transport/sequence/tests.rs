@@ -168,14 +168,14 @@ fn rust_and_verilog_agree() {
         ),
         differential!(
             "callees",
-            || Callees::new(&OPERATIONS),
+            || Callees::new(&OPERATIONS.map(Some)),
             [arrival, kind, standing, room, room_more, behind]
         ),
         differential!("judge", Judge::default, [arrival, kind, fit, measured, callee, standing]),
         differential!("account", Account::default, [kind, measured, verdict, standing]),
         differential!(
             "sequence",
-            || Sequence::<QPS>::new(&OPERATIONS),
+            || Sequence::<QPS>::new(&OPERATIONS.map(Some)),
             clock,
             [
                 arrival.payload,

@@ -106,7 +106,7 @@ impl Case {
         let name = name.to_string();
         let top = name.clone();
         Self {
-            emit: Box::new(move |style| emit_as(&top, style, build)),
+            emit: Box::new(move |style| emit_as(&top, style, |_| false, build)),
             runner: Box::new(move |model, vectors| compare(model, build, drive, clock, vectors)),
             name,
         }

@@ -53,7 +53,7 @@ block! {
         pub raw_lost: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
-        sequence: Sequence<QPS> = Sequence::new(&OPERATIONS),
+        sequence: Sequence<QPS> = Sequence::new(&OPERATIONS.map(Some)),
         parts: Fifo<KeyWork, 1>,
         look: Reg<Bit>,
         look_shared: Reg<Bit>,
