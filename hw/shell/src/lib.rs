@@ -6,5 +6,7 @@
 #![forbid(unsafe_code)]
 #![expect(missing_docs, reason = "RustHDL's derives emit public items without documentation")]
 
+pub mod board;
 pub mod mac;
 pub mod pcie;
+pub mod registers;
