@@ -68,6 +68,13 @@ Examples:
   stroma kernels stroma1
   stroma kernels 0000:41:00.0 --json";
 
+/// Of `board`.
+pub(crate) const BOARD: &str = "\
+Examples:
+  stroma board 0000:41:00.0
+  stroma board 0000:41:00.0 --limit 95
+  stroma board 0000:41:00.0 --json";
+
 /// Of `inspect`.
 pub(crate) const INSPECT: &str = "\
 Examples:

@@ -5,6 +5,7 @@
 #[cfg(feature = "sim")]
 mod background;
 mod bind;
+mod board;
 #[cfg(feature = "sim")]
 mod capture;
 mod card;
@@ -94,6 +95,9 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Tells of the board that a card sits on: its temperature, its cage, what was lost at its ports.
+    #[command(after_help = help::BOARD)]
+    Board(board::Arguments),
     #[command(after_help = help::INSPECT)]
     Inspect(Box<inspect::Arguments>),
     #[cfg(feature = "sim")]
@@ -178,6 +182,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Info { card, json } => show(&info::Info::of(&Look::at(&card)?)?, json)?,
         Command::Regs { card, names, json } => show(&registers::read(&Look::at(&card)?.card, &names)?, json)?,
         Command::Kernels { card, json } => show(&kernels::Catalogue::of(&Look::at(&card)?.card)?, json)?,
+        Command::Board(arguments) => show(&board::run(&arguments)?, arguments.json)?,
         Command::Inspect(arguments) => inspect::run(&arguments)?,
         #[cfg(feature = "sim")]
         Command::Capture(arguments) => capture::run(&arguments)?,

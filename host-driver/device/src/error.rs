@@ -37,6 +37,12 @@ pub enum Error {
         /// Bytes of the BAR.
         len: usize,
     },
+    /// A temperature that the sensor of a board cannot tell.
+    #[error("{degrees} degrees Celsius: the sensor of the board tells between -280 and 229")]
+    NoTemperature {
+        /// What was asked for.
+        degrees: f64,
+    },
     /// A BAR smaller than the registers it should hold.
     #[error("{bar} has {len:#x} bytes, its registers need {needed:#x}")]
     BarTooShort {

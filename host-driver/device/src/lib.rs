@@ -40,6 +40,7 @@
 
 pub mod backend;
 pub mod barrier;
+mod board;
 mod capabilities;
 mod card;
 mod chain;
@@ -61,6 +62,7 @@ mod vfio;
 mod vfio_user;
 
 pub use backend::{Backend, BarId, Identity, Iova, Place, Wake};
+pub use board::Board;
 pub use capabilities::{Capabilities, Features};
 pub use card::Card;
 pub use dma::{Backing, DmaMemory};
