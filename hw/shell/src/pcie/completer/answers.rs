@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_hw::block;
 use stroma_hw::constant::{constants, number};
+use stroma_hw::prim::fifo::Fifo;
 use stroma_hw::prim::reg::Reg;
 use stroma_hw::prim::skid::Skid;
 use stroma_hw::record;
@@ -13,6 +14,9 @@ use super::descriptor::Descriptor;
 use super::fields::{BEAT_DWORDS, BOUNDARY_DWORDS};
 use super::opening::Opening;
 use super::requests::Head;
+
+/// `2^LOG` beats wait for the last of their completion, which has three at most.
+const BEATS_LOG: usize = 2;
 
 record! {
     /// A beat of `s_axis_cc`.
@@ -55,7 +59,7 @@ block! {
     /// A read of nothing, by which a host makes sure that its writes have arrived, loads nothing and gets zeros. Completions end at multiples of 128 bytes, which
     /// is the rule for endpoints, so a request that crosses none has one completion.
     ///
-    /// - **Ports** `heads`: who wants an answer, ready when the one before has its own; `loads`, `loaded`: eight bytes at a time; `cc`: completions.
+    /// - **Ports** `heads`: who wants an answer, ready when the one before has its own; `loads`, `loaded`: eight bytes at a time; `cc`: completions, each without a pause between its beats.
     /// - **Latency** 5 cycles and a load, for four bytes. **Rate** four bytes a cycle, besides loads.
     /// - **Backpressure** stalls what is under way; nothing follows `cc.ready`.
     /// - **Reset** forgets the request and its answer; whoever loads has to be reset with it.
@@ -67,6 +71,11 @@ block! {
         pub loads: StreamSource<Load>,
         pub loaded: StreamSink<RegAnswer>,
         pub cc: StreamSource<CcBeat>,
+        /// The beats of a completion wait here for its last: the hard block wants them without a pause.
+        beats: Fifo<CcBeat, BEATS_LOG>,
+        whole: Reg<Bits<3>>,
+        ends: Signal<Local, Bit>,
+        leaves: Signal<Local, Bit>,
         cut: Skid<CcBeat>,
         descriptor: Descriptor,
         opening: Opening,
@@ -110,15 +119,23 @@ impl Logic for Answers {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "one answer from its request to its last beat")]
     fn update(&mut self) {
-        clock!(self, clock, cut);
+        clock!(self, clock, beats, cut);
         dff_setup!(self, clock, step, head, at, left, bytes, span, begins, is_nothing, word, keep, place);
-        dff_setup!(self, clock, is_first, is_over);
+        dff_setup!(self, clock, is_first, is_over, whole);
         for i in 0..16 {
             self.dwords[i].clock.next = self.clock.val();
             self.dwords[i].d.next = self.dwords[i].q.val();
         }
+        self.beats.reset.next = self.reset.val();
         self.cut.reset.next = self.reset.val();
         StreamSource::<CcBeat>::link(&mut self.cc, &mut self.cut.source);
+        self.cut.sink.payload.next = self.beats.source.payload.val();
+        self.cut.sink.valid.next = self.beats.source.valid.val() & self.whole.q.val().any();
+        self.beats.source.ready.next = self.cut.sink.ready.val() & self.whole.q.val().any();
+        self.leaves.next = self.beats.source.valid.val()
+            & self.whole.q.val().any()
+            & self.cut.sink.ready.val()
+            & self.beats.source.payload.val().last;
 
         self.descriptor.bits.next = self.head.q.val().descriptor;
         self.tail_be.next = self.head.q.val().last_be;
@@ -163,18 +180,19 @@ impl Logic for Answers {
             self.lifted[i].next = self.dwords[i].q.val().get_bits::<512>(0);
             self.joined[i + 1].next = self.joined[i].val() | (self.lifted[i].val() << self.shifts[i].val());
         }
-        self.cut.sink.payload.next.data = self.joined[16].val();
-        self.cut.sink.payload.next.keep = self.keep.q.val();
-        self.cut.sink.payload.next.is_first = self.is_first.q.val();
-        self.cut.sink.payload.next.last = self.is_over.q.val();
-        self.cut.sink.payload.next.end_at = self.place.q.val() - 1;
+        self.beats.sink.payload.next.data = self.joined[16].val();
+        self.beats.sink.payload.next.keep = self.keep.q.val();
+        self.beats.sink.payload.next.is_first = self.is_first.q.val();
+        self.beats.sink.payload.next.last = self.is_over.q.val();
+        self.beats.sink.payload.next.end_at = self.place.q.val() - 1;
 
         self.heads.ready.next = false;
         self.loads.valid.next = false;
         self.loads.payload.next.addr = self.at.q.val();
         self.loads.payload.next.is_table = self.descriptor.is_table.val();
         self.loaded.ready.next = false;
-        self.cut.sink.valid.next = false;
+        self.beats.sink.valid.next = false;
+        self.ends.next = false;
         match self.step.q.val() {
             Step::Idle => {
                 self.heads.ready.next = true;
@@ -247,8 +265,9 @@ impl Logic for Answers {
                 }
             }
             Step::Give => {
-                self.cut.sink.valid.next = true;
-                if self.cut.sink.ready.val() {
+                self.beats.sink.valid.next = true;
+                if self.beats.sink.ready.val() {
+                    self.ends.next = self.is_over.q.val();
                     self.is_first.d.next = false;
                     self.keep.d.next = 0.into();
                     self.place.d.next = 0.into();
@@ -269,8 +288,15 @@ impl Logic for Answers {
                 }
             }
         }
+        if self.ends.val() & !self.leaves.val() {
+            self.whole.d.next = self.whole.q.val() + 1;
+        }
+        if self.leaves.val() & !self.ends.val() {
+            self.whole.d.next = self.whole.q.val() - 1;
+        }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.whole.d.next = 0.into();
         }
     }
 }

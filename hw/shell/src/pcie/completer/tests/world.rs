@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_hw::host::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
+use stroma_hw::pack::Packed;
 use stroma_hw::testing::{collect, push, read, verilated};
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
@@ -117,6 +118,10 @@ impl World {
 
     pub(super) fn step(&mut self) {
         self.bench.step();
+        if let Some(beat) = self.bench[self.streams.cc].received().last() {
+            let is_last = CcBeat::from_words(beat).last;
+            assert!(is_last || self.is("cc$valid"), "a pause inside a completion");
+        }
         self.addresses.extend(collect::<LiteAddress>(&mut self.bench, self.streams.aw));
         self.writes.extend(collect::<LiteWrite>(&mut self.bench, self.streams.w));
         while !self.addresses.is_empty() && !self.writes.is_empty() {
