@@ -1,11 +1,15 @@
 //! What the card asks of the host: its reads and writes of memory.
 
 pub mod fields;
+#[cfg(test)]
+mod host;
 pub mod merge;
 pub mod model;
 pub mod reader;
 #[cfg(test)]
 mod rig;
+#[cfg(test)]
+mod tests;
 pub mod writer;
 
 use rust_hdl::prelude::*;

@@ -80,21 +80,19 @@ impl Logic for Merge {
             }
         }
         self.has_credit.next = bit_cast::<5, 4>(self.credit.q.val()) >= self.spent.val();
-        self.is_due.d.next = self.reads.valid.val()
-            & !self.enters_read.val()
-            & self.has_credit.val()
-            & (!self.ahead.val().any() | self.ahead.val().get_bit(31));
 
         self.wants_write.next = self.writes.valid.val() & (self.inside.q.val() | self.may_begin.q.val());
         self.wants_read.next = self.is_due.q.val() & !self.inside.q.val() & self.may_begin.q.val();
         self.is_read.next = self.wants_read.val() & (self.read_first.q.val() | !self.wants_write.val());
         self.enters_read.next = self.is_read.val() & self.cut.sink.ready.val();
-        self.enters_write.next =
-            self.wants_write.val() & !self.is_read.val() & self.cut.sink.ready.val();
+        self.enters_write.next = self.wants_write.val() & !self.is_read.val() & self.cut.sink.ready.val();
+        self.is_due.d.next = self.reads.valid.val()
+            & !self.enters_read.val()
+            & self.has_credit.val()
+            & (!self.ahead.val().any() | self.ahead.val().get_bit(31));
         self.reads.ready.next = self.is_read.val() & self.cut.sink.ready.val();
-        self.writes.ready.next = !self.is_read.val()
-            & (self.inside.q.val() | self.may_begin.q.val())
-            & self.cut.sink.ready.val();
+        self.writes.ready.next =
+            !self.is_read.val() & (self.inside.q.val() | self.may_begin.q.val()) & self.cut.sink.ready.val();
         self.cut.sink.valid.next = self.is_read.val() | self.wants_write.val();
         self.cut.sink.payload.next = self.writes.payload.val();
         if self.is_read.val() {

@@ -148,9 +148,6 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         self.asked.sink.payload.next.beats = self.split.pieces.payload.val().beats;
         self.asked.sink.payload.next.tag = bit_cast::<8, LOG>(self.slot.val());
         self.asked.sink.payload.next.stamp = self.split.pieces.payload.val().stamp;
-        self.gather.opens.next = self.opens.val();
-        self.gather.slot.next = self.slot.val();
-        self.gather.beats.next = self.split.pieces.payload.val().beats;
         self.deliver.opens.next = self.opens.val();
         self.deliver.slot.next = self.slot.val();
         self.deliver.promise.next.beats = self.split.pieces.payload.val().beats;
@@ -170,6 +167,9 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         self.rq_stamp.next = self.asked.source.payload.val().stamp;
         self.asked.source.ready.next = self.rq.ready.val();
         self.sends.next = self.asked.source.valid.val() & self.rq.ready.val();
+        self.gather.opens.next = self.sends.val();
+        self.gather.slot.next = bit_cast::<LOG, 8>(self.asked.source.payload.val().tag);
+        self.gather.beats.next = self.asked.source.payload.val().beats;
 
         // It comes.
         StreamSink::<RcBeat>::link(&mut self.rc, &mut self.gather.rc);

@@ -55,7 +55,8 @@ pub(super) fn send(bench: &mut Bench, aw: SourceId, w: SourceId, (address, beats
     push(bench, aw, &[WriteAddress { addr: (*address).into(), len: len.into() }]);
     for (at, (bytes, strobes)) in beats.iter().enumerate() {
         let data = num_bigint::BigUint::from_bytes_le(bytes).into();
-        let beat = WriteBeat::<512, BEAT_BYTES> { data, strb: (*strobes).into(), last: at + 1 == beats.len() };
+        let beat =
+            WriteBeat::<512, BEAT_BYTES> { data, strb: (*strobes).into(), last: at + 1 == beats.len() };
         push(bench, w, &[beat]);
     }
 }

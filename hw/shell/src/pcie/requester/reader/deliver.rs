@@ -129,7 +129,7 @@ impl<const LOG: usize, const PLACES: usize> Logic for Deliver<LOG, PLACES> {
         self.waits.next = self.waiting.val().get_bit(self.at.val().index());
         self.is_bad.next = self.failed.val() | self.is_over.q.val();
         self.is_last.next = (self.given.q.val() + 1) == self.now.val().beats;
-        self.memory.some.next = self.some.val() & !self.waits.val();
+        self.memory.some.next = self.some.val() & self.is_sent.val() & !self.waits.val();
         self.memory.read_at.next = (bit_cast::<PLACES, LOG>(self.at.val()) << self.slot_log.val())
             | bit_cast::<PLACES, 4>(self.given.q.val());
         self.takes.next = self.memory.taken.val();

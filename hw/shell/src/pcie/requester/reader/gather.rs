@@ -51,7 +51,7 @@ block! {
     /// Completions of one request come in the order of their bytes, so the byte count of each is known before it comes: it has to be what is left. The descriptor
     /// takes three dwords, so each beat of payload ends with the first three of the next beat of the packet.
     ///
-    /// - **Ports** `rc`: the block's packets; `opens`, `slot`, `beats`: a request will be sent; `gives_up`, `lost`: nobody waits for this
+    /// - **Ports** `rc`: the block's packets; `opens`, `slot`, `beats`: a request is sent; `gives_up`, `lost`: nobody waits for this
     ///   one any more; `waiting`: requests without their last completion; `look`, `failed`: what became of one that does not wait. `write`,
     ///   `write_slot`, `write_place`, `write_data`: payload. `is_unexpected`: a packet came for no request.
     /// - **Errors** a request has failed when any of its completions has an error code, a status, poison, another byte count or
@@ -250,11 +250,9 @@ impl<const LOG: usize> Logic for Gather<LOG> {
         self.waits_then.next = self.waits.q.val();
         self.begun_then.next = self.begun.q.val();
         if self.closes.val() {
-            self.begun_then.next =
-                self.begun_then.val().replace_bit(self.own.val().index(), true);
+            self.begun_then.next = self.begun_then.val().replace_bit(self.own.val().index(), true);
             if self.packet.q.val().is_last {
-                self.waits_then.next =
-                    self.waits_then.val().replace_bit(self.own.val().index(), false);
+                self.waits_then.next = self.waits_then.val().replace_bit(self.own.val().index(), false);
             }
         }
         if self.gives_up.val() {

@@ -1,8 +1,8 @@
 //! Who has left: write responses by the block's reports.
 
 use rust_hdl::prelude::*;
-use stroma_hw::host::axi::WriteResponse;
 use stroma_hw::constant::number;
+use stroma_hw::host::axi::WriteResponse;
 use stroma_hw::prim::fifo::Fifo;
 use stroma_hw::prim::reg::Reg;
 use stroma_hw::stream::StreamSource;

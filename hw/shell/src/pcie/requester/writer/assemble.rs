@@ -102,7 +102,20 @@ impl Logic for Assemble {
     #[expect(clippy::too_many_lines, reason = "two steps and the record between them")]
     fn update(&mut self) {
         clock!(self, clock, waiting);
-        dff_setup!(self, clock, step, number, has_room, some, heads, now, before, from_before, descriptor, rest);
+        dff_setup!(
+            self,
+            clock,
+            step,
+            number,
+            has_room,
+            some,
+            heads,
+            now,
+            before,
+            from_before,
+            descriptor,
+            rest
+        );
         self.waiting.reset.next = self.reset.val();
 
         self.recipe.next = self.recipes.payload.val();
@@ -118,10 +131,8 @@ impl Logic for Assemble {
         self.beats.ready.next = self.may.val() & self.wants.val();
         // What went before has to be gone when a burst without bytes is said to be.
         self.is_quiet.next = !self.some.q.val() & !self.waiting.source.valid.val();
-        self.passes.next = self.recipes.valid.val()
-            & self.recipe.val().is_empty
-            & self.room.val()
-            & self.is_quiet.val();
+        self.passes.next =
+            self.recipes.valid.val() & self.recipe.val().is_empty & self.room.val() & self.is_quiet.val();
         self.recipes.ready.next = (self.moves.val() & self.is_last.val()) | self.passes.val();
         self.starts.next = (self.moves.val() & self.is_first.val()) | self.passes.val();
         self.ends.next = self.recipe.val().ends;
@@ -170,7 +181,8 @@ impl Logic for Assemble {
         }
         self.whole.next = self.picked.val();
         if self.heads.q.val() {
-            self.whole.next = ((self.picked.val() >> self.descriptor_bits.val()) << self.descriptor_bits.val())
+            self.whole.next = ((self.picked.val() >> self.descriptor_bits.val())
+                << self.descriptor_bits.val())
                 | bit_cast::<512, 128>(self.descriptor.q.val());
         }
         self.waiting.sink.valid.next = self.some.q.val();
@@ -186,7 +198,9 @@ impl Logic for Assemble {
         self.rq.payload.next.last = self.waiting.source.payload.val().last;
         self.waiting.source.ready.next = self.rq.ready.val();
         self.leaves.next = self.passes.val()
-            | (self.waiting.source.valid.val() & self.rq.ready.val() & self.waiting.source.payload.val().ends);
+            | (self.waiting.source.valid.val()
+                & self.rq.ready.val()
+                & self.waiting.source.payload.val().ends);
         self.is_idle.next = self.is_quiet.val();
         if self.reset.val() {
             self.step.d.next = 0.into();

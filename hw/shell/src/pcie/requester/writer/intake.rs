@@ -129,14 +129,12 @@ impl Logic for Intake {
         }
 
         // A beat comes.
-        self.has_room.d.next = (self.data.level.val() <= self.data_room.val())
-            & (self.made.level.val() <= self.plan_room.val());
+        self.has_room.d.next =
+            (self.data.level.val() <= self.data_room.val()) & (self.made.level.val() <= self.plan_room.val());
         self.w.ready.next = self.has_room.q.val() & self.addresses.source.valid.val();
-        self.moves.next =
-            self.has_room.q.val() & self.addresses.source.valid.val() & self.w.valid.val();
+        self.moves.next = self.has_room.q.val() & self.addresses.source.valid.val() & self.w.valid.val();
         self.addresses.source.ready.next = self.moves.val() & self.w.payload.val().last;
-        self.page_beat.next =
-            self.addresses.source.payload.val().addr.get_bits::<6>(6) + self.given.q.val();
+        self.page_beat.next = self.addresses.source.payload.val().addr.get_bits::<6>(6) + self.given.q.val();
         self.some.d.next = self.moves.val();
         if self.moves.val() {
             self.given.d.next = self.given.q.val() + 1;

@@ -102,8 +102,8 @@ impl Logic for Prepare {
             self.made.d.next.beats = self.plan.val().beats;
             self.made.d.next.keep = self.every.val();
             if self.with_descriptor.val().get_bits::<4>(0).any() {
-                self.made.d.next.keep =
-                    self.every.val() >> (self.sixteen.val() - bit_cast::<11, 4>(self.with_descriptor.val().get_bits::<4>(0)));
+                self.made.d.next.keep = self.every.val()
+                    >> (self.sixteen.val() - bit_cast::<11, 4>(self.with_descriptor.val().get_bits::<4>(0)));
             }
             self.made.d.next.first_be = self.plan.val().first_be;
             self.made.d.next.last_be = self.plan.val().last_be;
