@@ -141,10 +141,6 @@ impl Host {
         self.answers.retain(|answer| !answer.packets.is_empty());
     }
 
-    pub(super) fn reset(&mut self) {
-        self.answers.clear();
-    }
-
     /// The next packet, of any request whose time has come.
     pub(super) fn packet(&mut self, now: u64) -> Option<Vec<RcBeat>> {
         let ready: Vec<usize> = (0..self.answers.len())
@@ -219,7 +215,7 @@ impl Host {
                         [usize::from(fault == Fault::FunctionReset)];
                     let completed = self.random.below(2) == 0;
                     let byte_count = self.random.below(4097);
-                    packets.push(ends(Completion { error, completed, byte_count, ..head }));
+                    packets.push(ends(Completion { byte_count, error, completed, ..head }));
                     return packets;
                 }
                 Fault::Lost => return Vec::new(),

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use stroma_hw::pack::Packed;
+
 use super::fields;
 use super::{BEAT_DWORDS, RcBeat, RqBeat};
 
@@ -51,6 +53,9 @@ pub fn writes(address: u64, beats: &[Strobed], max_payload: u64) -> Vec<Request>
 }
 
 /// The memory reads that a burst of `length` bytes becomes: addresses and lengths.
+///
+/// # Panics
+/// Never: a piece is no longer than 512 bytes.
 #[must_use]
 pub fn reads(address: u64, length: u64, max_read: u64) -> Vec<(u64, usize)> {
     let end = address + length;
@@ -59,7 +64,7 @@ pub fn reads(address: u64, length: u64, max_read: u64) -> Vec<(u64, usize)> {
         starts.insert(0, address);
     }
     let ends = starts.iter().skip(1).copied().chain([end]);
-    starts.iter().zip(ends).map(|(start, end)| (*start, (end - start) as usize)).collect()
+    starts.iter().zip(ends).map(|(start, end)| (*start, small(end - start))).collect()
 }
 
 /// A number of some bits in a run of dwords.
@@ -73,8 +78,9 @@ fn put(dwords: &mut [u32], place: Range<usize>, value: u64) {
     }
 }
 
-fn dwords_of(data: rust_hdl::prelude::Bits<512>) -> Vec<u32> {
-    stroma_hw::pack::Packed::to_words(&data)
+/// A number that counts bytes of a burst, or less.
+fn small(number: u64) -> usize {
+    usize::try_from(number).expect("a burst is short")
 }
 
 /// A transaction from the beats that carry it, and its sequence number.
@@ -94,11 +100,11 @@ pub fn decode(beats: &[RqBeat]) -> (Request, u64) {
             (beats[0].first_be, beats[0].last_be, beats[0].sequence)
         );
     }
-    let held: Vec<u32> = beats.iter().flat_map(|beat| dwords_of(beat.data)).collect();
+    let dwords: Vec<u32> = beats.iter().flat_map(|beat| beat.data.to_words()).collect();
     let kept = BEAT_DWORDS * last + u64::from(beats[last].keep).count_ones() as usize;
-    let (head, payload) = held[..kept].split_at(fields::RQ_DESCRIPTOR_DWORDS);
+    let (head, payload) = dwords[..kept].split_at(fields::RQ_DESCRIPTOR_DWORDS);
     let address = field(head, fields::RQ_ADDRESS_AT..64) << fields::RQ_ADDRESS_AT;
-    let count = field(head, fields::RQ_DWORD_COUNT_AT..fields::RQ_DWORD_COUNT_AT + 11) as usize;
+    let count = small(field(head, fields::RQ_DWORD_COUNT_AT..fields::RQ_DWORD_COUNT_AT + 11));
     let kind = field(head, fields::RQ_REQUEST_TYPE_AT..fields::RQ_REQUEST_TYPE_AT + 4);
     let tag = field(head, fields::RQ_TAG_AT..fields::RQ_TAG_AT + 8);
     let mut expected = [0; fields::RQ_DESCRIPTOR_DWORDS];
@@ -150,6 +156,9 @@ pub struct Completion {
 }
 
 /// The beats of a completion with some bytes of payload.
+///
+/// # Panics
+/// When they are not whole dwords.
 #[must_use]
 pub fn encode(head: Completion, payload: &[u8]) -> Vec<RcBeat> {
     let mut dwords = vec![0; fields::RC_DESCRIPTOR_DWORDS];
@@ -163,7 +172,7 @@ pub fn encode(head: Completion, payload: &[u8]) -> Vec<RcBeat> {
     dwords.extend(payload.chunks(4).map(|dword| u32::from_le_bytes(dword.try_into().expect("whole dwords"))));
     let count = dwords.len().div_ceil(BEAT_DWORDS);
     let beat = |(at, held): (usize, &[u32])| RcBeat {
-        data: stroma_hw::pack::Packed::from_words(held),
+        data: Packed::from_words(held),
         keep: (0xffff_u64 >> (BEAT_DWORDS - held.len())).into(),
         discontinue: false,
         last: at + 1 == count,

@@ -55,8 +55,9 @@ block! {
     /// - **Backpressure** `ar` waits when all tags are in use or 16 requests are not sent; `rc` is always taken. `ar.ready` follows `stops` combinationally,
     ///   nothing else follows a port.
     /// - **Reset** forgets everything. Completions of before are dropped unless their tag is in use again: wait for `is_drained`.
-    /// - **Limits** as [`Gather`]'s and [`Deliver`]'s. After a time-out the tag is used again when its turn comes; a completion that is still later than
-    ///   that is taken for the new request's if its byte count fits.
+    /// - **Tags lost** to a time-out are not used again before reset, because their completion might still come; only when none is left, all are.
+    /// - **Lost tags**, whose time was over, are not used again before reset, for their completion might still come; when none is left, all are.
+    /// - **Limits** as [`Gather`]'s and [`Deliver`]'s.
     pub struct Reader<const LOG: usize, const PLACES: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -82,6 +83,9 @@ block! {
         used: Reg<Bits<8>>,
         unsent: Reg<Bits<8>>,
         is_wide: Reg<Bit>,
+        /// Tags whose time was over.
+        lost: Reg<Bits<128>>,
+        lost_count: Reg<Bits<8>>,
         /// Bursts that are not answered.
         open: Reg<Bits<9>>,
         is_empty: Reg<Bit>,
@@ -92,7 +96,11 @@ block! {
         slot: Signal<Local, Bits<LOG>>,
         has_tag: Signal<Local, Bit>,
         room: Signal<Local, Bit>,
+        limit: Signal<Local, Bits<8>>,
+        is_lost: Signal<Local, Bit>,
+        leaves_out: Signal<Local, Bit>,
         opens: Signal<Local, Bit>,
+        uses: Signal<Local, Bit>,
         sends: Signal<Local, Bit>,
         begins: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
@@ -119,7 +127,7 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
     #[expect(clippy::too_many_lines, reason = "most of it joins the parts")]
     fn update(&mut self) {
         clock!(self, clock, split, asked, gather, deliver);
-        dff_setup!(self, clock, newest, used, unsent, is_wide, open, is_empty);
+        dff_setup!(self, clock, newest, used, unsent, is_wide, lost, lost_count, open, is_empty);
         dff_setup!(self, clock, unexpected_count, timeout_count, failed_count);
         self.split.reset.next = self.reset.val();
         self.asked.reset.next = self.reset.val();
@@ -134,13 +142,17 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         self.ar.ready.next = self.split.ar.ready.val() & !self.stops.val();
         self.begins.next = self.ar.valid.val() & self.split.ar.ready.val() & !self.stops.val();
         self.mask.next = self.few.val();
-        self.has_tag.next = self.used.q.val() < self.few_tags.val();
+        self.limit.next = self.few_tags.val();
         if self.is_wide.q.val() {
             self.mask.next = self.every.val();
-            self.has_tag.next = self.used.q.val() < self.tags.val();
+            self.limit.next = self.tags.val();
         }
+        self.has_tag.next = self.used.q.val() < self.limit.val();
         self.slot.next = self.newest.q.val() & self.mask.val();
-        self.room.next = self.has_tag.val() & self.asked.sink.ready.val();
+        self.is_lost.next = self.lost.q.val().get_bit(self.slot.val().index());
+        // A slot without beats takes the place of one that is lost. Nothing unsent may be in front of it, see `is_sent`.
+        self.leaves_out.next = self.is_lost.val() & self.has_tag.val() & !self.unsent.q.val().any();
+        self.room.next = self.has_tag.val() & !self.is_lost.val() & self.asked.sink.ready.val();
         self.split.pieces.ready.next = self.room.val();
         self.opens.next = self.room.val() & self.split.pieces.valid.val();
         self.asked.sink.valid.next = self.opens.val();
@@ -148,9 +160,13 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         self.asked.sink.payload.next.beats = self.split.pieces.payload.val().beats;
         self.asked.sink.payload.next.tag = bit_cast::<8, LOG>(self.slot.val());
         self.asked.sink.payload.next.stamp = self.split.pieces.payload.val().stamp;
-        self.deliver.opens.next = self.opens.val();
+        self.uses.next = self.opens.val() | self.leaves_out.val();
+        self.deliver.opens.next = self.uses.val();
         self.deliver.slot.next = self.slot.val();
         self.deliver.promise.next.beats = self.split.pieces.payload.val().beats;
+        if self.is_lost.val() {
+            self.deliver.promise.next.beats = 0.into();
+        }
         self.deliver.promise.next.id = self.split.pieces.payload.val().id;
         self.deliver.promise.next.ends = self.split.pieces.payload.val().ends;
 
@@ -190,14 +206,22 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         self.deliver.r.ready.next = self.r.ready.val();
         self.ends.next = self.deliver.r.valid.val() & self.r.ready.val() & self.deliver.r.payload.val().last;
 
-        if self.opens.val() {
+        if self.uses.val() {
             self.newest.d.next = self.newest.q.val() + 1;
         }
-        if self.opens.val() & !self.deliver.frees.val() {
+        if self.uses.val() & !self.deliver.frees.val() {
             self.used.d.next = self.used.q.val() + 1;
         }
-        if !self.opens.val() & self.deliver.frees.val() {
+        if !self.uses.val() & self.deliver.frees.val() {
             self.used.d.next = self.used.q.val() - 1;
+        }
+        if self.deliver.gives_up.val() {
+            self.lost.d.next = self.lost.q.val().replace_bit(self.deliver.head.val().index(), true);
+            self.lost_count.d.next = self.lost_count.q.val() + 1;
+        }
+        if self.lost_count.q.val() >= self.limit.val() {
+            self.lost.d.next = 0.into();
+            self.lost_count.d.next = 0.into();
         }
         if self.opens.val() & !self.sends.val() {
             self.unsent.d.next = self.unsent.q.val() + 1;
@@ -205,7 +229,7 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         if !self.opens.val() & self.sends.val() {
             self.unsent.d.next = self.unsent.q.val() - 1;
         }
-        if !self.used.q.val().any() & !self.opens.val() {
+        if !self.used.q.val().any() & !self.uses.val() {
             self.is_wide.d.next = self.extended_tags.val();
         }
         if self.begins.val() & !self.ends.val() {
@@ -233,6 +257,8 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
             self.used.d.next = 0.into();
             self.unsent.d.next = 0.into();
             self.is_wide.d.next = false;
+            self.lost.d.next = 0.into();
+            self.lost_count.d.next = 0.into();
             self.open.d.next = 0.into();
             self.is_empty.d.next = false;
             self.unexpected_count.d.next = 0.into();

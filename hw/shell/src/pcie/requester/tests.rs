@@ -1,7 +1,7 @@
 mod faults;
 mod rates;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use stroma_hw::host::axi::{ReadAddress, ReadBeat, WriteResponse};
 use stroma_hw::pack::Packed;
@@ -63,6 +63,8 @@ struct Rig {
     back_bytes: usize,
     reads_back: usize,
     most: usize,
+    /// Tags of reads that were never answered.
+    lost: BTreeSet<u8>,
     strays: u64,
     pushed: u64,
     /// Of all sources, when this run began.
@@ -104,6 +106,7 @@ impl Rig {
             back_bytes: 0,
             reads_back: 0,
             most: 0,
+            lost: BTreeSet::new(),
             strays: 0,
             pushed: 0,
             before: [0; 3],
@@ -218,7 +221,7 @@ impl Rig {
             *self.open.get_mut(&burst).expect("it is open") -= 1;
         }
         for (request, number) in self.far.take(&mut self.bench) {
-            self.meet(request, number);
+            self.meet(&request, number);
         }
         for response in collect::<WriteResponse>(&mut self.bench, self.b) {
             assert_eq!(response.resp, 0_u64);
@@ -227,13 +230,13 @@ impl Rig {
             self.answered += 1;
         }
         for beat in collect::<ReadBeat<512>>(&mut self.bench, self.r) {
-            self.check(beat);
+            self.check(&beat);
         }
     }
 
     /// The block has taken a transaction.
-    fn meet(&mut self, request: Request, number: u64) {
-        match request {
+    fn meet(&mut self, request: &Request, number: u64) {
+        match *request {
             Request::Read { address, length, tag } => {
                 let gone = self.expected.front().map_or(self.sent.len(), |(burst, _)| *burst);
                 let piece = &mut self.pieces[self.asked];
@@ -246,6 +249,13 @@ impl Rig {
                     "a read has overtaken a write"
                 );
                 assert!(usize::from(tag) < self.tags, "tag {tag}");
+                if self.lost.contains(&tag) {
+                    assert_eq!(self.lost.len(), self.tags, "tag {tag} was lost, and others were not");
+                    self.lost.clear();
+                }
+                if piece.fault == Some(Fault::Lost) {
+                    self.lost.insert(tag);
+                }
                 self.host.forget();
                 piece.data = Some(self.host.read(self.bench.cycle(), address, length, tag, piece.fault));
                 self.asked += 1;
@@ -253,7 +263,7 @@ impl Rig {
             }
             Request::Write { address, ref bytes } => {
                 let (burst, expected) = self.expected.pop_front().expect("nothing more is to come");
-                assert_eq!(request, expected);
+                assert_eq!(*request, expected);
                 self.numbers.insert(number, burst);
                 self.host.write(address, bytes);
             }
@@ -261,7 +271,7 @@ impl Rig {
     }
 
     /// Read data have come.
-    fn check(&mut self, beat: ReadBeat<512>) {
+    fn check(&mut self, beat: &ReadBeat<512>) {
         self.r_cycles.push(self.bench.cycle());
         let piece = &self.pieces[self.back];
         let burst = &self.reads[piece.burst];
@@ -348,6 +358,7 @@ impl Rig {
         self.reads.clear();
         self.pieces.clear();
         self.r_cycles.clear();
+        self.lost.clear();
         (self.answered, self.asked, self.back, self.back_bytes, self.reads_back) = (0, 0, 0, 0, 0);
         (self.most, self.strays, self.pushed) = (0, 0, 0);
         self.before = [self.w, self.ar, self.rc].map(|source| self.bench[source].sent());
@@ -355,7 +366,7 @@ impl Rig {
 }
 
 /// Reads and writes in the same few pages.
-fn mix(rig: &mut Rig, random: &mut SplitMix64, count: usize, faulty: u64) {
+fn mix(rig: &mut Rig, random: &mut SplitMix64, count: usize, percent: u64) {
     for _ in 0..count {
         if random.below(2) == 0 {
             rig.write(any_burst(random));
@@ -366,7 +377,7 @@ fn mix(rig: &mut Rig, random: &mut SplitMix64, count: usize, faulty: u64) {
         let beats = 1 + random.below(longest.min(64 - first));
         let address = 0x0012_3456_7000 + 4096 * random.below(3) + 64 * first;
         let faults: Vec<_> = (0..32)
-            .map(|_| (random.below(100) < faulty).then(|| FAULTS[below(random, FAULTS.len())]))
+            .map(|_| (random.below(100) < percent).then(|| FAULTS[below(random, FAULTS.len())]))
             .collect();
         rig.read(address, beats, &faults);
     }
@@ -422,7 +433,7 @@ fn requests_wait_for_the_master_bit() {
     mix(&mut rig, &mut random, 100, 0);
     for at in 0..400 {
         rig.set("is_master", u64::from(at % 4 != 0));
-        (0..1 + random.below(40)).for_each(|_| rig.step());
+        (0..=random.below(40)).for_each(|_| rig.step());
     }
     rig.set("is_master", 1);
     rig.finish();

@@ -16,7 +16,7 @@ const SLAVE_ERROR: u64 = 2;
 record! {
     /// What a request will give.
     pub struct Promise {
-        /// Beats, 1 to 8.
+        /// Beats, 1 to 8, or none: the slot is left out.
         pub beats: Bits<4>,
         /// Of its burst.
         pub id: Bits<6>,
@@ -78,6 +78,7 @@ block! {
         is_over: Reg<Bit>,
         at: Signal<Local, Bits<LOG>>,
         waits: Signal<Local, Bit>,
+        is_left_out: Signal<Local, Bit>,
         is_bad: Signal<Local, Bit>,
         is_last: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
@@ -129,7 +130,9 @@ impl<const LOG: usize, const PLACES: usize> Logic for Deliver<LOG, PLACES> {
         self.waits.next = self.waiting.val().get_bit(self.at.val().index());
         self.is_bad.next = self.failed.val() | self.is_over.q.val();
         self.is_last.next = (self.given.q.val() + 1) == self.now.val().beats;
-        self.memory.some.next = self.some.val() & self.is_sent.val() & !self.waits.val();
+        self.is_left_out.next = self.some.val() & !self.now.val().beats.any();
+        self.memory.some.next =
+            self.some.val() & self.is_sent.val() & !self.waits.val() & self.now.val().beats.any();
         self.memory.read_at.next = (bit_cast::<PLACES, LOG>(self.at.val()) << self.slot_log.val())
             | bit_cast::<PLACES, 4>(self.given.q.val());
         self.takes.next = self.memory.taken.val();
@@ -149,7 +152,7 @@ impl<const LOG: usize, const PLACES: usize> Logic for Deliver<LOG, PLACES> {
         self.memory.source.ready.next = self.r.ready.val();
         self.labels.source.ready.next = self.r.ready.val() & self.memory.source.valid.val();
 
-        self.frees.next = self.takes.val() & self.is_last.val();
+        self.frees.next = (self.takes.val() & self.is_last.val()) | self.is_left_out.val();
         self.fails.next = self.takes.val() & self.is_last.val() & self.is_bad.val();
         self.expires.next = self.some.val()
             & self.waits.val()
@@ -167,6 +170,9 @@ impl<const LOG: usize, const PLACES: usize> Logic for Deliver<LOG, PLACES> {
                 self.oldest.d.next = self.oldest.q.val() + 1;
                 self.is_over.d.next = false;
             }
+        }
+        if self.is_left_out.val() {
+            self.oldest.d.next = self.oldest.q.val() + 1;
         }
         if self.expires.val() {
             self.is_over.d.next = true;

@@ -82,6 +82,12 @@ fn an_answer_after_the_end_is_for_nobody() {
         rig.step();
     }
     rig.stray(0, ERROR_NONE);
+    // Nor is it for those who come later, while one tag is left out.
+    for at in 0..20 {
+        rig.read(0x0012_3456_7000 + 512 * at, 1 + at % 8, &[]);
+        rig.stray(0, ERROR_NONE);
+        (0..15).for_each(|_| rig.step());
+    }
     rig.finish();
 }
 

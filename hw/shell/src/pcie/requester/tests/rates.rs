@@ -57,6 +57,11 @@ fn both_at_once_fill_the_stream() {
         rig.read(0x10_0000 + 4096 * at, 64, &[]);
     }
     rig.far.beats = 0;
+    while rig.far.beats < 600 {
+        rig.step();
+    }
+    // A read after each write of five beats, as far as there are tags.
+    assert!(rig.asked >= 80, "{} reads in 600 beats", rig.asked);
     while !rig.is_done() {
         rig.step();
     }

@@ -104,7 +104,6 @@ block! {
 
 impl Logic for Intake {
     #[hdl_gen]
-    #[expect(clippy::too_many_lines, reason = "three short steps, and each needs the one before")]
     fn update(&mut self) {
         clock!(self, clock, addresses, data, made);
         dff_setup!(self, clock, given, has_room, within, some, held, held_at, held_closes);
