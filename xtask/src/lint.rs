@@ -16,6 +16,9 @@ pub(crate) fn run(profile: Option<Profile>) -> Result<()> {
         let folder = rtl::emit_profile(profile)?;
         read(profile.name(), &folder)?;
     }
+    if profile.is_none() {
+        read("shell", &rtl::emit_shell()?)?;
+    }
     Ok(())
 }
 

@@ -33,6 +33,9 @@ impl Profile {
     }
 }
 
+/// The card that boards are for.
+const SHELL_OF: Profile = Profile::HundredG;
+
 /// What `cargo xtask rtl` accepts.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -42,6 +45,9 @@ pub(crate) struct Options {
     /// Emit this block alone, as its own top module
     #[arg(long)]
     block: Option<String>,
+    /// Emit the shell of a board, which is for the 100g card
+    #[arg(long, conflicts_with = "block")]
+    shell: bool,
     /// Folder to write to [default: target/rtl/PROFILE or target/rtl/PROFILE-BLOCK]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -56,6 +62,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return process::aloud(top(&["list"]));
     }
     let profile = options.profile.context("--profile names the card to emit")?;
+    if options.shell {
+        if profile != SHELL_OF {
+            bail!("the shell of a board is for the {} card: the {} card has none", SHELL_OF.name(), profile.name());
+        }
+        let out = options.out.clone().map_or_else(|| emptied(profile, Some("shell")), Ok)?;
+        shell(&out)?;
+        return report(&out);
+    }
     let block = options.block.as_deref();
     let out = options.out.clone().map_or_else(|| emptied(profile, block), Ok)?;
     emit(profile, block, &out)?;
@@ -78,6 +92,20 @@ pub(crate) fn emit_profile(profile: Profile) -> Result<PathBuf> {
     let out = emptied(profile, None)?;
     emit(profile, None, &out)?;
     Ok(out)
+}
+
+/// Emits the shell of a board into its usual folder, for the checks that read it.
+pub(crate) fn emit_shell() -> Result<PathBuf> {
+    let out = emptied(SHELL_OF, Some("shell"))?;
+    shell(&out)?;
+    Ok(out)
+}
+
+fn shell(out: &Path) -> Result<()> {
+    fs::create_dir_all(out).with_context(|| format!("create {}", out.display()))?;
+    let mut command = top(&["emit", "--shell", "--profile", SHELL_OF.name(), "--out"]);
+    command.arg(out);
+    process::aloud(command)
 }
 
 /// Emits one block into its usual folder, for the checks that read it.

@@ -15,7 +15,7 @@ use stroma_hw::prim::reg::Reg;
 use stroma_hw::prim::skid::Skid;
 use stroma_hw::stream::{StreamSink, StreamSource};
 
-use crate::registers::{RegAnswer, RegRequest};
+use crate::pcie::completer::{RegAnswer, RegRequest};
 use guard::Guard;
 use thermometer::Thermometer;
 
@@ -178,7 +178,7 @@ impl Logic for Board {
         if self.moves.val() {
             self.held_valid.d.next = false;
         }
-        self.word.next = bit_cast::<10, 12>(self.held.q.val().addr >> 2) & 0x3fe;
+        self.word.next = bit_cast::<10, 16>(self.held.q.val().addr >> 2) & 0x3fe;
         self.halves[0].next = 0.into();
         self.halves[1].next = 0.into();
         for i in 0..16 {

@@ -9,4 +9,4 @@
 pub mod board;
 pub mod mac;
 pub mod pcie;
-pub mod registers;
+pub mod shell;

@@ -57,6 +57,13 @@ use stroma_kernels::hyperloglog::HyperLogLogKernel;
 use stroma_kernels::prism::PrismKernel;
 use stroma_kernels::shuffle::{Shuffle64, Shuffle512};
 use stroma_kernels::traversal::TraversalKernel;
+use stroma_shell::board::Board;
+use stroma_shell::mac::link::Link;
+use stroma_shell::mac::receive::Receive;
+use stroma_shell::mac::transmit::Transmit;
+use stroma_shell::pcie::completer::Completer;
+use stroma_shell::pcie::interrupts::Interrupts;
+use stroma_shell::shell::{HostMemory, Shell};
 
 use crate::Profile;
 use crate::fronts::Fronts;
@@ -166,7 +173,22 @@ blocks! {
     hyperloglog:       HyperLogLogKernel<64, 128, 1>,            HyperLogLogKernel<512, 512, 4>,            "kernel: counts distinct items";
     prism:             PrismKernel<64, 12>,                      PrismKernel<512, 9>,                       "kernel: chains of indirect operations";
     shuffle:           Shuffle64,                                Shuffle512,                                "kernel: sorts tuples into partitions";
+    board_mac_in:      Receive,                                  Receive,                                   "shell: from the MAC to the card";
+    board_mac_out:     Transmit,                                 Transmit,                                  "shell: from the card to the MAC";
+    board_link:        Link,                                     Link,                                      "shell: brings the link up";
+    board_completer:   Completer,                                Completer,                                 "shell: the host's loads and stores";
+    board_requester:   HostMemory,                                    HostMemory,                                     "shell: the card's reads and writes of host memory";
+    board_interrupts:  Interrupts,                               Interrupts,                                "shell: interrupts as messages";
+    board_registers:   Board,                                    Board,                                     "shell: registers of the board";
     traversal:  TraversalKernel<64>,                      TraversalKernel<512>,                      "kernel: walks lists, chains and trees";
+}
+
+/// The Verilog of the shell of a board, module `stroma_shell`.
+///
+/// # Errors
+/// When a block cannot be emitted faithfully.
+pub fn emit_shell() -> Result<Rtl, EmitError> {
+    emit("stroma_shell", Shell::default)
 }
 
 #[cfg(test)]

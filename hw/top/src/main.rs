@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use stroma_hw::verilog::Rtl;
 use stroma_top::kernels::Chosen;
-use stroma_top::{BLOCKS, Profile, describe};
+use stroma_top::{BLOCKS, Profile, describe, emit_shell};
 
 /// Emit the Stroma card's RTL.
 #[derive(Parser)]
@@ -30,6 +30,9 @@ enum Command {
         /// One block instead of the whole card; `list` names them.
         #[arg(long)]
         block: Option<String>,
+        /// The shell of a board instead, which has the width of the 100g card.
+        #[arg(long, conflicts_with_all = ["block", "kernels"])]
+        shell: bool,
         /// Folder to write to; made if it is missing.
         #[arg(long)]
         out: PathBuf,
@@ -52,7 +55,11 @@ enum Command {
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
-        Command::Emit { profile, kernels, block, out } => {
+        Command::Emit { profile: Profile::TenGig, shell: true, .. } => {
+            bail!("the shell of a board is for the 100g card: the 10g card has none")
+        }
+        Command::Emit { shell: true, out, .. } => write(&emit_shell()?, &out),
+        Command::Emit { profile, kernels, block, out, shell: false } => {
             let chosen = kernels.map_or_else(|| Ok(Chosen::all()), |names| Chosen::named(&names))?;
             emit(profile, &chosen, block.as_deref(), &out)
         }

@@ -2,5 +2,6 @@
 
 pub mod completer;
 pub mod interrupts;
+pub mod pins;
 pub mod requester;
 pub mod settings;

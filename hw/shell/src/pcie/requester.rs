@@ -71,7 +71,8 @@ block! {
     /// - **Ports** `aw`, `w`, `b`, `ar`, `r`: the card's AXI4 manager; `rq`, `rc`, `reports`, `pcie_tfc_nph_av`: the hard block, whose pins they are.
     ///   `max_payload_log`, `max_read_log`: of the host's largest payload and read request in bytes, from 7 on; more than 1024 bytes
     ///   of payload or 512 of a request are not used. `extended_tags`: the host takes more than 32 tags. `is_master`: requests may be sent, others
-    ///   wait. `stops`: no burst is taken any more; `is_drained`: every burst that was taken is answered. `writes_sent`, `reads_sent`: transactions
+    ///   wait. `stops`: no burst is taken any more; `is_drained`: every burst that was taken is answered; `is_between`: no transaction is half sent or
+    ///   on offer, so that a reset cuts none. `writes_sent`, `reads_sent`: transactions
     ///   that the block has taken; `unexpected`, `timeouts`, `failed`: as [`Reader`]'s.
     /// - **Order** writes are sent in order, and answered when nothing can overtake them any more. A read never overtakes a write whose
     ///   last beat was taken before its address was; a write may overtake reads. Reads are answered in order.
@@ -90,6 +91,7 @@ block! {
         pub is_master: Signal<In, Bit>,
         pub stops: Signal<In, Bit>,
         pub is_drained: Signal<Out, Bit>,
+        pub is_between: Signal<Out, Bit>,
         pub aw: StreamSink<WriteAddress>,
         pub w: StreamSink<WriteBeat<512, 64>>,
         pub b: StreamSource<WriteResponse>,
@@ -153,6 +155,7 @@ impl<const LOG: usize, const PLACES: usize> Logic for Requester<LOG, PLACES> {
         self.merge.credits.next = self.pcie_tfc_nph_av.val();
         StreamSource::<RqBeat>::link(&mut self.rq, &mut self.merge.rq);
 
+        self.is_between.next = self.merge.is_between.val();
         self.is_drained.next = self.writer.is_drained.val() & self.reader.is_drained.val();
         self.writes_sent.next = self.write_count.q.val();
         self.reads_sent.next = self.read_count.q.val();

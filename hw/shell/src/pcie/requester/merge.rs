@@ -21,7 +21,8 @@ block! {
     /// may not be missing from `credits` yet, so each of those needs one more. Writes do not wait for reads.
     ///
     /// - **Ports** `writes`, `reads`: transactions, those of reads one beat each; `stamp`: of the read on offer; `left`: bursts that `writes` has
-    ///   given; `is_master`: any may begin; `credits`: non-posted headers, 15 stands for more; `rq`: the block. `sends_write`, `sends_read`: the block has taken one.
+    ///   given; `is_master`: any may begin; `credits`: non-posted headers, 15 stands for more; `rq`: the block. `sends_write`, `sends_read`: the block has taken one. `is_between`: none is half
+    ///   sent or on offer.
     /// - **Latency** 1 cycle for writes, 2 for reads. **Rate** 1 beat per cycle; a read every second cycle at most.
     /// - **Backpressure** holds two beats; no combinational path from port to port but `valid` of one kind to `ready` of the other.
     /// - **Reset** empties it.
@@ -38,6 +39,7 @@ block! {
         pub rq: StreamSource<RqBeat>,
         pub sends_write: Signal<Out, Bit>,
         pub sends_read: Signal<Out, Bit>,
+        pub is_between: Signal<Out, Bit>,
         cut: Skid<RqBeat>,
         may_begin: Reg<Bit>,
         credit: Reg<Bits<4>>,
@@ -114,6 +116,7 @@ impl Logic for Merge {
         self.leaves_read.next =
             self.leaves.val() & (self.cut.source.payload.val().sequence == self.read_sequence.val());
         self.sends_read.next = self.leaves_read.val();
+        self.is_between.next = !self.inside.q.val() & !self.cut.source.valid.val();
         self.sends_write.next = self.leaves.val() & !self.leaves_read.val();
         self.recent.d.next = self.recent.q.val() << 1;
         if self.leaves_read.val() {

@@ -6,22 +6,29 @@ use super::{CALM_CYCLES, HOLD_CYCLES, Restart};
 /// What the block shows: stops, holds the card, functions that are done.
 type Shown = (bool, bool, u64);
 
+fn set(bench: &mut Bench, name: &str, value: u64) {
+    let port = bench.model().port(name).expect("a port");
+    bench.model_mut().set(port, value);
+}
+
 fn step(bench: &mut Bench, in_process: u64, is_drained: bool) -> Shown {
-    for (name, value) in [("cfg_flr_in_process", in_process), ("is_drained", is_drained.into())] {
-        let port = bench.model().port(name).expect("a port");
-        bench.model_mut().set(port, value);
-    }
+    set(bench, "cfg_flr_in_process", in_process);
+    set(bench, "is_drained", is_drained.into());
     bench.step();
     let done = bench.model().get(bench.model().port("cfg_flr_done").expect("a port"));
     (read(bench, "stops"), read(bench, "card_reset"), done)
 }
+
+/// Long enough for all that ends by itself here.
+const PATIENCE_CYCLES: u32 = 1000;
 
 const RUN: Shown = (false, false, 0);
 const DRAIN: Shown = (true, false, 0);
 const HOLD: Shown = (true, true, 0);
 
 fn fresh() -> Bench {
-    let mut bench = verilated("restart", Restart::default);
+    let mut bench = verilated("restart", || Restart::new(PATIENCE_CYCLES));
+    set(&mut bench, "may_cut", 0);
     bench.reset(2);
     for _ in 0..HOLD_CYCLES - 1 {
         assert_eq!(step(&mut bench, 0, false), HOLD, "the link was reset");
@@ -97,4 +104,33 @@ fn a_reset_of_the_link_ends_it() {
         assert_eq!(step(&mut bench, 0, true), RUN);
         assert_eq!(step(&mut bench, 0, true), RUN);
     }
+}
+
+#[test]
+fn what_never_ends_is_forgotten_when_it_may_be() {
+    let mut bench = fresh();
+    set(&mut bench, "may_cut", 1);
+    for _ in 0..=PATIENCE_CYCLES + 1 {
+        assert!(!read::<bool>(&bench, "halts"));
+        assert_eq!(step(&mut bench, 1, false), DRAIN, "it may still end by itself");
+    }
+    assert!(read::<bool>(&bench, "halts"));
+    for _ in 0..CALM_CYCLES - 1 {
+        assert_eq!(step(&mut bench, 1, false), DRAIN, "what had begun goes on");
+    }
+    set(&mut bench, "may_cut", 0);
+    for _ in 0..50 {
+        assert_eq!(step(&mut bench, 1, false), DRAIN, "a transaction is half sent");
+    }
+    set(&mut bench, "may_cut", 1);
+    for _ in 0..CALM_CYCLES - 1 {
+        assert_eq!(step(&mut bench, 1, false), DRAIN);
+    }
+    for _ in 0..HOLD_CYCLES {
+        assert_eq!(step(&mut bench, 1, false), HOLD);
+        assert!(read::<bool>(&bench, "halts"));
+    }
+    assert_eq!(step(&mut bench, 1, false), RUN);
+    assert!(!read::<bool>(&bench, "halts"));
+    assert_eq!(step(&mut bench, 1, false), (false, false, 1));
 }
