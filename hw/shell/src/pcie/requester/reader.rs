@@ -55,7 +55,6 @@ block! {
     /// - **Backpressure** `ar` waits when all tags are in use or 16 requests are not sent; `rc` is always taken. `ar.ready` follows `stops` combinationally,
     ///   nothing else follows a port.
     /// - **Reset** forgets everything. Completions of before are dropped unless their tag is in use again: wait for `is_drained`.
-    /// - **Tags lost** to a time-out are not used again before reset, because their completion might still come; only when none is left, all are.
     /// - **Lost tags**, whose time was over, are not used again before reset, for their completion might still come; when none is left, all are.
     /// - **Limits** as [`Gather`]'s and [`Deliver`]'s.
     pub struct Reader<const LOG: usize, const PLACES: usize> {
