@@ -30,6 +30,14 @@ pub struct Board {
     pub doubtful: Vec<String>,
 }
 
+impl Board {
+    /// The IP of its PCIe block.
+    #[must_use]
+    pub fn pcie_ip(&self) -> &'static str {
+        if self.pcie.block.starts_with("PCIE4CE4") { "pcie4c_uscale_plus" } else { "pcie4_uscale_plus" }
+    }
+}
+
 /// A pin of a single wire.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +138,21 @@ pub struct Cage {
     pub sources: Vec<String>,
     /// Where they disagree, and what one of them alone says.
     pub doubtful: Vec<String>,
+}
+
+impl Cage {
+    /// Sites of its transceivers, one by one: `X0Y24~X0Y27` stands for four.
+    #[must_use]
+    pub fn sites(&self) -> Vec<String> {
+        let place = |site: &str| {
+            let (column, row) = site.split_once('Y')?;
+            Some((column.to_owned(), row.parse::<u16>().ok()?))
+        };
+        let ends =
+            self.transceivers.split_once('~').and_then(|(first, last)| Some((place(first)?, place(last)?)));
+        let Some(((column, first), (_, last))) = ends else { return Vec::new() };
+        (first..=last).map(|row| format!("{column}Y{row}")).collect()
+    }
 }
 
 /// A clock that always runs.

@@ -44,6 +44,16 @@ pub enum Slip {
         /// Those that are reached.
         macs: Vec<String>,
     },
+    /// The transceivers are not as many as the lanes.
+    #[error("the transceivers {transceivers} are {found} sites, expected {expected}")]
+    Sites {
+        /// As the file has them.
+        transceivers: String,
+        /// How many they are.
+        found: usize,
+        /// How many they should be.
+        expected: usize,
+    },
     /// There is no such die.
     #[error("{what} is on die {slr}, and the part has {slrs}")]
     Die {
@@ -92,6 +102,11 @@ impl Board {
         }
         if !self.qsfp.macs.contains(&self.qsfp.mac) {
             return Err(Slip::Mac { mac: self.qsfp.mac.clone(), macs: self.qsfp.macs.clone() });
+        }
+        let found = self.qsfp.sites().len();
+        if found != CAGE_LANES {
+            let transceivers = self.qsfp.transceivers.clone();
+            return Err(Slip::Sites { transceivers, found, expected: CAGE_LANES });
         }
         for (what, slr) in [("pcie", self.pcie.slr), ("qsfp", self.qsfp.slr)] {
             if slr >= self.slrs {
@@ -196,7 +211,11 @@ mod tests {
     #[test]
     fn lanes_dies_macs_and_sources_that_cannot_be_are_found() {
         type Change = fn(&mut Board);
-        let changes: [(Change, &str); 4] = [
+        let changes: [(Change, &str); 5] = [
+            (
+                |board| "X1Y48~X1Y50".clone_into(&mut board.qsfp.transceivers),
+                "the transceivers X1Y48~X1Y50 are 3 sites, expected 4",
+            ),
             (|board| drop(board.pcie.lanes.rx_n.pop()), "pcie.rx_n has 15 lanes, expected 16"),
             (|board| board.qsfp.slr = 3, "qsfp is on die 3, and the part has 3"),
             (

@@ -38,7 +38,7 @@ pub struct Ip {
 pub struct Property {
     /// Its name, without the `CONFIG.` before it.
     pub name: String,
-    /// Values that were seen.
+    /// Values that it takes, as far as they are known: words, patterns of Tcl's `string match`, or a range `LOW..HIGH`.
     pub values: Vec<String>,
     /// The one that a card wants, if all boards want the same.
     pub want: Option<String>,
@@ -86,6 +86,19 @@ impl Ip {
     pub fn named(name: &str) -> Result<Option<Self>, toml::de::Error> {
         let file = FILES.iter().find(|(known, _)| *known == name);
         file.map(|(_, text)| toml::from_str(text)).transpose()
+    }
+
+    /// The same of an IP that has to be there. `pcie4c_uscale_plus` is `pcie4_uscale_plus` by another name.
+    ///
+    /// # Errors
+    /// When its file is none of an IP.
+    ///
+    /// # Panics
+    /// When there is no file of that name.
+    pub fn known(name: &str) -> Result<Self, toml::de::Error> {
+        let file = if name == "pcie4c_uscale_plus" { "pcie4_uscale_plus" } else { name };
+        let ip = Self::named(file)?.unwrap_or_else(|| panic!("hw/boards/ip has no {file}.toml"));
+        Ok(Self { name: name.to_owned(), ..ip })
     }
 
     /// What of it is founded on nothing: properties and ports whose sources are missing or not explained.

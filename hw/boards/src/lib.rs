@@ -6,13 +6,38 @@
 
 #![forbid(unsafe_code)]
 
+mod blackbox;
 mod board;
 mod check;
+pub mod crossing;
+mod facts;
+mod folder;
 mod ip;
+mod join;
+mod links;
+mod manifest;
+mod pads;
+mod pages;
+mod primitive;
+mod script;
+mod settings;
+mod top;
+mod verilog;
+mod xdc;
 
+pub use blackbox::{blackbox, blackboxes};
 pub use board::{Board, Cage, Differential, Flash, Lanes, Oscillator, Pcie, Pin, Satellite};
 pub use check::Slip;
+pub use facts::{Command, ObjectProperty, Vivado};
+pub use folder::{Folder, Sources, Unwritten};
 pub use ip::{Direction, Ip, Port, Property};
+pub use join::{Misfit, core};
+pub use manifest::{Manifest, Signal, Unclear, Way};
+pub use primitive::{Primitive, Primitives};
+pub use script::{REPORTS, VIVADO};
+pub use settings::{Setting, settings};
+pub use top::{MAC_MODULE, PCIE_MODULE, TOP, top};
+pub use xdc::{pins, place, timing};
 
 /// Files, by the names of their boards.
 const FILES: [(&str, &str); 5] = [
