@@ -21,6 +21,7 @@ mod pages;
 mod primitive;
 mod script;
 mod settings;
+mod standins;
 mod top;
 mod verilog;
 mod xdc;
@@ -36,6 +37,7 @@ pub use manifest::{Manifest, Signal, Unclear, Way};
 pub use primitive::{Primitive, Primitives};
 pub use script::{REPORTS, VIVADO};
 pub use settings::{Setting, settings};
+pub use standins::{STANDINS, facts};
 pub use top::{MAC_MODULE, PCIE_MODULE, TOP, top};
 pub use xdc::{pins, place, timing};
 
