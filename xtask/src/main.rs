@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bitstream;
 mod ci;
 mod cocotb;
 mod demo;
@@ -123,6 +124,11 @@ enum Task {
         #[arg(long)]
         profile: Option<rtl::Profile>,
     },
+    /// Write everything that Vivado needs to build the card for an Alveo board, check it, and build it where there is a Vivado
+    ///
+    /// Emits card and shell, writes top module, IP scripts, constraints and build script into one folder, and checks them without Vivado: lint, hierarchy, the scripts
+    /// under stand-ins of Vivado's commands, a source for each property and port of the IP, and every way from one clock to another. Vivado takes hours.
+    Bitstream(bitstream::Options),
     /// Map the card's blocks to the chip: area, depth of logic, and a comparison with what they were
     ///
     /// yosys maps each block of the 100g card to UltraScale+, a simple model estimates the period of its slowest path, and
@@ -217,6 +223,7 @@ fn run(task: Task) -> Result<()> {
             setup::run(tools::Routine::Ci)?;
             lint::run(profile)
         }
+        Task::Bitstream(options) => bitstream::run(&options),
         Task::Synth(options) => synth::run(&options),
         Task::Cocotb { profile } => {
             setup::run(tools::Routine::Ci)?;
