@@ -64,7 +64,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let profile = options.profile.context("--profile names the card to emit")?;
     if options.shell {
         if profile != SHELL_OF {
-            bail!("the shell of a board is for the {} card: the {} card has none", SHELL_OF.name(), profile.name());
+            bail!(
+                "the shell of a board is for the {} card: the {} card has none",
+                SHELL_OF.name(),
+                profile.name()
+            );
         }
         let out = options.out.clone().map_or_else(|| emptied(profile, Some("shell")), Ok)?;
         shell(&out)?;

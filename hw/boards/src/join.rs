@@ -77,7 +77,7 @@ enum Fate {
 }
 
 /// Those ports. A name that ends in `$` stands for all that begin so.
-const CARD: [(&str, Fate); 9] = [
+const CARD: [(&str, Fate); 14] = [
     ("clock", Fate::Clock),
     // Kernels may rest in simulation; on a board their clock runs with the other.
     ("kernel_clock", Fate::Clock),
@@ -90,6 +90,12 @@ const CARD: [(&str, Fate); 9] = [
     ("cycles", Fate::Open),
     ("rx_counts$", Fate::Open),
     ("tx_mismatched", Fate::Open),
+    // Always the same: bursts of whole beats at rising addresses, writes of one ID.
+    ("m_axi_awsize", Fate::Open),
+    ("m_axi_awburst", Fate::Open),
+    ("m_axi_awid", Fate::Open),
+    ("m_axi_arsize", Fate::Open),
+    ("m_axi_arburst", Fate::Open),
 ];
 
 fn fate(port: &str) -> Option<&'static Fate> {

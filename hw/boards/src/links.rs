@@ -25,9 +25,20 @@ pub(crate) const SHELL: [(&str, &str, u16); 20] = [
     ("sysmon_drdy", "sysmon_drdy", 1),
 ];
 
-/// Ports of the shell towards the cage, and what they are when the board has no such pin: a module is there and has nothing to say.
-pub(crate) const CAGE: [(&str, Option<&str>); 4] =
-    [("qsfp_modprs_l", Some("0")), ("qsfp_int_l", Some("1")), ("qsfp_reset_l", None), ("qsfp_lpmode", None)];
+/// Ports of the shell that are on pins of the same names, and what they are when the board has no such pin: a module is there and has nothing to say.
+pub(crate) const PINS: [(&str, Option<&str>); 8] = [
+    ("qsfp_modprs_l", Some("0")),
+    ("qsfp_int_l", Some("1")),
+    ("qsfp_reset_l", None),
+    ("qsfp_lpmode", None),
+    ("hbm_cattrip", None),
+    ("led_activity", None),
+    ("led_green", None),
+    ("led_yellow", None),
+];
+
+/// The port of the shell that is told which board it is on, and its bits.
+pub(crate) const NAME: (&str, u16) = ("board_name", 32);
 
 /// Ports of the PCIe IP that are on wires of other names.
 pub(crate) const PCIE: [(&str, &str); 9] = [
@@ -52,7 +63,7 @@ pub(crate) const MAC: [(&str, &str); 24] = [
     ("gt_ref_clk_n", "qsfp_refclk_n"),
     ("init_clk", "init_clock"),
     ("drp_clk", "init_clock"),
-    ("sys_reset", "mac_waits"),
+    ("sys_reset", "~pcie_reset_l"),
     ("gt_txusrclk2", "mac_clock"),
     ("rx_clk", "mac_clock"),
     ("usr_rx_reset", "mac_rx_reset"),

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::board::Board;
 use crate::ip::{Direction, Ip, Port};
 use crate::join::Misfit;
-use crate::links::{CAGE, LOW_BITS, MAC, PCIE, SHELL};
+use crate::links::{LOW_BITS, MAC, NAME, PCIE, PINS, SHELL};
 use crate::manifest::{Manifest, Signal};
 use crate::pads::{Pad, pads};
 use crate::verilog::{Connection, Instance, constant, range};
@@ -73,11 +73,9 @@ pub fn top(board: &Board, core: &Manifest, ila: bool) -> Result<String, Misfit> 
     for instance in parts.clocks() {
         instance.write(&mut text);
     }
-    text += MAC_WAITS;
     for instance in instances {
         instance.write(&mut text);
     }
-    text += &parts.lights();
     text += &parts.constants();
     text += "endmodule\n\n`default_nettype wire\n";
     Ok(text)
@@ -94,32 +92,6 @@ pub(crate) fn connections(board: &Board, core: &Manifest) -> Result<Vec<(Ip, Vec
     Ok(vec![(parts.mac, mac), (parts.pcie, pcie)])
 }
 
-/// The MAC's reset after configuration, for its clocks to have begun.
-const MAC_WAITS: &str = "
-    // The MAC is in reset for 255 cycles after configuration.
-    reg [7:0] mac_wait = 8'd0;
-    reg mac_waits = 1'b1;
-    always @(posedge init_clock) begin
-        mac_waits <= !(&mac_wait);
-        if (mac_waits) mac_wait <= mac_wait + {7'd0, !(&mac_wait)};
-    end
-";
-
-/// Lights of the cage.
-const LIGHTS: &str = "
-    // The cage's lights: green with a link, yellow without, and activity for 26 ms after each frame.
-    reg [22:0] is_busy = 23'd0;
-    reg is_linked = 1'b0;
-    always @(posedge mac_clock) begin
-        is_linked <= stat_rx_aligned;
-        if (mac_rx_tvalid | mac_tx_tvalid) is_busy <= 23'h7fffff;
-        else if (is_busy != 23'd0) is_busy <= is_busy - 23'd1;
-    end
-    assign led_activity = is_busy[22];
-    assign led_green = is_linked;
-    assign led_yellow = !is_linked;
-";
-
 impl<'a> Parts<'a> {
     fn new(board: &'a Board, core: &'a Manifest) -> Result<Self, Misfit> {
         let fact = |error: toml::de::Error| Misfit::Facts(error.to_string());
@@ -130,10 +102,6 @@ impl<'a> Parts<'a> {
 
     fn has_pad(&self, name: &str) -> bool {
         self.pads.iter().any(|pad| pad.name == name)
-    }
-
-    fn has_lights(&self) -> bool {
-        self.has_pad("led_green")
     }
 
     fn head(&self) -> String {
@@ -150,6 +118,14 @@ impl<'a> Parts<'a> {
             let _ = writeln!(text, "    {direction} wire {range}{}{comma}", pad.name);
         }
         text + ");\n"
+    }
+
+    /// The last word of the board's name, as its register has it: the first letter lowest.
+    fn name(&self) -> String {
+        let word = self.board.name.split(' ').next_back().unwrap_or_default();
+        let mut letters = [0; 4];
+        letters.iter_mut().zip(word.bytes()).for_each(|(to, letter)| *to = letter);
+        format!("32'h{:08x}", u32::from_le_bytes(letters))
     }
 
     /// The port of an IP that a port of the core is joined to by its name.
@@ -178,8 +154,15 @@ impl<'a> Parts<'a> {
                 Err(widths("the board", *width))
             };
         }
-        if CAGE.iter().any(|(known, _)| known == name) {
-            return if port.width == 1 { Ok((name.clone(), 1)) } else { Err(widths("the cage", 1)) };
+        if PINS.iter().any(|(known, _)| known == name) {
+            return if port.width == 1 { Ok((name.clone(), 1)) } else { Err(widths("the pin", 1)) };
+        }
+        if name == NAME.0 {
+            return if port.width == NAME.1 {
+                Ok((self.name(), NAME.1))
+            } else {
+                Err(widths("the board", NAME.1))
+            };
         }
         let stranger = || Misfit::Stranger { port: name.clone(), ip: self.pcie.name.clone() };
         let (ip, other) = self.namesake(name).ok_or_else(stranger)?;
@@ -214,13 +197,10 @@ impl<'a> Parts<'a> {
         .to_vec();
         for port in &self.core.ports {
             let wire = self.wire_of(port)?;
-            let is_cage = CAGE.iter().any(|(known, _)| *known == wire.0);
-            if !is_cage && !wires.contains(&wire) {
+            let is_pin = PINS.iter().any(|(known, _)| *known == wire.0);
+            if !is_pin && port.name != NAME.0 && !wires.contains(&wire) {
                 wires.push(wire);
             }
-        }
-        if self.has_lights() && self.core.port("stat_rx_aligned").is_none() {
-            wires.push(("stat_rx_aligned".to_owned(), 1));
         }
         Ok(wires)
     }
@@ -312,9 +292,6 @@ impl<'a> Parts<'a> {
             };
             return Ok(Connection::new(&port.name, to));
         }
-        if self.has_lights() && port.name == "stat_rx_aligned" {
-            return Ok(Connection::new(&port.name, "stat_rx_aligned"));
-        }
         if !is_input {
             return Ok(Connection::new(&port.name, ""));
         }
@@ -326,8 +303,8 @@ impl<'a> Parts<'a> {
     fn core_instance(&self) -> Result<Instance, Misfit> {
         let connect = |port: &Signal| {
             let (wire, width) = self.wire_of(port)?;
-            let cage = CAGE.iter().find(|(known, _)| *known == port.name);
-            let to = match cage {
+            let pin = PINS.iter().find(|(known, _)| *known == port.name);
+            let to = match pin {
                 Some((name, value)) if !self.has_pad(name) => {
                     value.map(|value| constant(1, value)).unwrap_or_default()
                 }
@@ -395,17 +372,16 @@ impl<'a> Parts<'a> {
         })
     }
 
-    fn lights(&self) -> String {
-        if self.has_lights() { LIGHTS.to_owned() } else { String::new() }
-    }
-
     /// Pins that are held at a level.
     fn constants(&self) -> String {
         let levels = [
             ("qsfp_modsel_l", "1'b0", "The module is always spoken to."),
             ("qsfp_reset_l", "1'b1", "The module is out of reset."),
             ("qsfp_lpmode", "1'b0", "The module has full power."),
-            ("hbm_cattrip", "1'b0", "No memory on the part is used, so none is too hot."),
+            ("hbm_cattrip", "1'b0", "Nobody says that the part is too hot."),
+            ("led_activity", "1'b0", "Dark."),
+            ("led_green", "1'b0", "Dark."),
+            ("led_yellow", "1'b0", "Dark."),
         ];
         let mut text = String::new();
         for (name, level, reason) in levels {

@@ -10,6 +10,7 @@ use stroma_hw::prim::sync2::Sync2;
 use stroma_hw::stream::StreamSource;
 
 use crate::board::Board;
+use crate::mac::lights::Lights;
 use crate::mac::link::Link;
 use crate::mac::receive::Receive;
 use crate::mac::transmit::Transmit;
@@ -50,7 +51,7 @@ block! {
     ///
     /// - **Ports** `m_axis_*`, `s_axis_*`, `pcie_*`, `cfg_*`: the PCIe block's, by its names, on `clock`, which is its `user_clk`; `reset` is its `user_reset`.
     ///   `mac_*`, `ctl_*`, `stat_*`: the MAC's, on `mac_clock`; `mac_rx_reset`, `mac_tx_reset`: its resets, synchronous to that. `sysmon_*`: the sensor in the chip;
-    ///   `qsfp_*_l`, `hbm_cattrip`: wires of the board, of which the inputs are asynchronous; `board_name`: as the register has it. All others are the card's, by its names, in the other direction, and
+    ///   `qsfp_*`, `hbm_cattrip`, `led_*`: pins of the board, of which the inputs are asynchronous; `board_name`: as the register has it. All others are the card's, by its names, in the other direction, and
     ///   `card_reset` is its `reset`.
     /// - **Rate** one beat a cycle each way, of the network and of host memory.
     /// - **Backpressure** the network's never: frames that find no room are counted. PCIe's in both directions.
@@ -141,6 +142,9 @@ block! {
         pub qsfp_reset_l: Signal<Out, Bit>,
         pub qsfp_lpmode: Signal<Out, Bit>,
         pub hbm_cattrip: Signal<Out, Bit>,
+        pub led_activity: Signal<Out, Bit>,
+        pub led_green: Signal<Out, Bit>,
+        pub led_yellow: Signal<Out, Bit>,
 
         pub card_reset: Signal<Out, Bit>,
         pub rx_tdata: Signal<Out, Bits<512>>,
@@ -205,6 +209,7 @@ block! {
         receive: Receive,
         transmit: Transmit,
         link: Link,
+        lights: Lights,
         pins: Pins,
         completer: Completer,
         interrupts: Interrupts,
@@ -294,6 +299,14 @@ impl Logic for Shell {
         self.ctl_tx_enable.next = self.link.ctl_tx_enable.val();
         self.ctl_tx_send_rfi.next = self.link.ctl_tx_send_rfi.val();
         self.link_up.next = self.link.link_up.val();
+        self.lights.clock.next = self.mac_clock.val();
+        self.lights.reset.next = self.mac_rx_reset.val() | self.mac_tx_reset.val();
+        self.lights.is_linked.next = self.link.is_up.val();
+        self.lights.is_busy.next =
+            self.mac_rx_tvalid.val() | (self.transmit.mac_tvalid.val() & self.mac_tx_tready.val());
+        self.led_activity.next = self.lights.led_activity.val();
+        self.led_green.next = self.lights.led_green.val();
+        self.led_yellow.next = self.lights.led_yellow.val();
         self.tx_pause.next = self.link.tx_pause.val();
 
         // The host's requests.

@@ -1,7 +1,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-
 use super::*;
 
 const CARD: (&str, &str) = (include_str!("fixture/card.v"), include_str!("fixture/card.ports"));

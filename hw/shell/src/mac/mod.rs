@@ -10,6 +10,7 @@
 //! The MAC cannot wait: what it gives is taken or lost, what it takes must come without a gap. The two clocks have resets of their
 //! own, and whichever comes, both ends of a crossing begin anew together ([`restart`]) and no frame is seen in part ([`mend`]).
 
+pub mod lights;
 pub mod link;
 pub mod mend;
 pub mod pins;
