@@ -103,7 +103,7 @@ fn make(
     check::cited(&folder, board)?;
     bench.read(out, board)?;
     let design = bench.design(out, board, &card.manifest)?;
-    folder.finish(board, &bench.crossings(&design, board, &card.manifest)?);
+    folder.finish(board, &crossings::crossings(&design, board, &card.manifest.top)?);
     write(&folder, out)?;
     bench.run_scripts(out, board, &design)?;
     Ok(folder)

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use stroma_boards::crossing::Crossing;
 use stroma_boards::{Board, Folder, Manifest, STANDINS, TOP, blackbox, blackboxes, facts, settings};
 use stroma_verilate::Verilator;
 
 use super::design::Design;
 use super::netlist::Netlist;
-use super::{crossings, objects};
+use super::objects;
 use crate::synth::yosys;
 use crate::{process, workspace};
 
@@ -72,9 +71,11 @@ impl Bench {
     pub(crate) fn run_scripts(&self, folder: &Path, board: &Board, design: &Design) -> Result<()> {
         let output = self.tclsh(folder, board, design, "0.100")?;
         if !output.status.success() {
+            // What the stand-ins say comes before what the scripts say themselves.
             bail!(
-                "the scripts do not run:\n{}\nnext step: what is generated comes from hw/boards/src, what is known of Vivado is in hw/boards/vivado.toml and hw/boards/ip",
-                process::tail(&output)
+                "the scripts do not run:\n{}{}\nnext step: what is generated comes from hw/boards/src, what is known of Vivado is in hw/boards/vivado.toml and hw/boards/ip",
+                String::from_utf8_lossy(&output.stderr),
+                String::from_utf8_lossy(&output.stdout)
             );
         }
         Ok(())
@@ -100,11 +101,6 @@ impl Bench {
         command.arg(standins).arg(facts).arg(objects).arg(copy.join("build.tcl"));
         command.arg(self.work.join("record.txt")).arg(slack);
         process::quietly("scripts under stand-ins of Vivado's commands", command)
-    }
-
-    /// Every way from one clock to another.
-    pub(crate) fn crossings(&self, design: &Design, board: &Board, card: &Manifest) -> Result<Vec<Crossing>> {
-        crossings::crossings(design, board, &card.top)
     }
 }
 
