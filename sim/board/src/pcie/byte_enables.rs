@@ -55,7 +55,7 @@ impl ByteEnables {
             return;
         }
         assert!(first != 0 && last != 0, "{what}: no byte enabled at an end of {dwords} DWords");
-        if dwords > 2 || address % 8 != 0 {
+        if dwords > 2 || !address.is_multiple_of(8) {
             let is_contiguous = is_run(first) && first >> 3 == 1 && is_run(last) && last & 1 == 1;
             assert!(
                 is_contiguous,

@@ -4,6 +4,7 @@ use super::processor::Bar;
 
 /// Settings of the function. A change is seen at the pins in the next cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a bit of a register")]
 pub struct Config {
     /// Bus master enable: may the function make requests?
     pub is_master: bool,

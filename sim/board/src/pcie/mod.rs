@@ -11,7 +11,7 @@
 //! [`PciBlock`] is called once for each edge of `user_clk`. Whatever a real block or a real root would punish, by dropping a
 //! packet, by an error on the link or by memory that is wrong, is a panic here that names it.
 //!
-//! Formats are those of `pcie4_uscale_plus` with 512 bits, DWord aligned, without straddling, with tags of our own: descriptors of
+//! Formats are those of `pcie4_uscale_plus` with 512 bits, `DWord` aligned, without straddling, with tags of our own: descriptors of
 //! PG213 ("Requester Request Descriptor Formats" and its three sisters), places in `tuser` as in alexforencich/cocotbext-pcie,
 //! `cocotbext/pcie/xilinx/us/interface.py`.
 

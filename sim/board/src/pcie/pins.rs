@@ -47,6 +47,7 @@ pub struct Management {
 
 /// What the block shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a pin")]
 pub struct ToShell {
     /// `m_axis_cq_*`, with `tvalid` as `Some`.
     pub cq: Option<CqBeat>,

@@ -28,6 +28,16 @@ enum Posted {
     Message(Message),
 }
 
+/// What a read has seen of memory.
+#[derive(Debug)]
+enum Seen {
+    Nothing,
+    /// It may not look.
+    Refused,
+    /// The words that are left.
+    Words(Vec<u8>),
+}
+
 #[derive(Debug)]
 struct Read {
     tag: u8,
@@ -36,8 +46,7 @@ struct Read {
     left: usize,
     sample_at: u64,
     due: u64,
-    /// The words that are left, once memory has been seen; `None` inside when it could not be.
-    data: Option<Option<Vec<u8>>>,
+    seen: Seen,
 }
 
 /// Host memory behind an IOMMU, at the other end of the link.
@@ -131,7 +140,7 @@ impl Root {
                     left,
                     sample_at,
                     due: sample_at.max(now + self.read_cycles),
-                    data: None,
+                    seen: Seen::Nothing,
                 });
             }
         }
@@ -174,19 +183,20 @@ impl Root {
                 Posted::Message(message) => self.messages.push_back(message),
             }
         }
-        for read in self.reads.iter_mut().filter(|read| read.sample_at <= now && read.data.is_none()) {
+        for read in
+            self.reads.iter_mut().filter(|read| read.sample_at <= now && matches!(read.seen, Seen::Nothing))
+        {
             let start = read.address & !3;
             let end = (read.address + read.left as u64).next_multiple_of(DWORD as u64);
             debug_assert!(start / PAGE == (end - 1) / PAGE, "requests are checked");
-            read.data = Some(self.iommu.read(start, usize::try_from(end - start).expect("a page")));
+            let words = self.iommu.read(start, usize::try_from(end - start).expect("a page"));
+            read.seen = words.map_or(Seen::Refused, Seen::Words);
         }
     }
 
     /// A completion, if one is due and the link can carry it in this cycle.
     pub(crate) fn completion(&mut self, now: u64, config: &Config) -> Option<Completion> {
-        let due: Vec<usize> = (0..self.reads.len())
-            .filter(|at| self.reads[*at].due <= now && self.reads[*at].data.is_some())
-            .collect();
+        let due: Vec<usize> = (0..self.reads.len()).filter(|at| self.reads[*at].due <= now).collect();
         if due.is_empty() || !self.is_free(1, now) {
             return None;
         }
@@ -194,12 +204,13 @@ impl Root {
         let chance = self.random.next_u64();
         let read = &mut self.reads[chosen];
         let (address, byte_count) = (read.address, read.left);
-        let outcome = match read.data.as_mut()? {
-            None => {
+        let outcome = match &mut read.seen {
+            Seen::Nothing => return None,
+            Seen::Refused => {
                 read.left = 0;
                 Outcome::Refused
             }
-            Some(words) => {
+            Seen::Words(words) => {
                 let length = piece(address, byte_count, config, chance);
                 let rest = words.split_off(
                     (usize::try_from(address % 4).expect("small") + length).next_multiple_of(DWORD),
@@ -223,11 +234,10 @@ impl Root {
 /// Bytes of the next completion: to the end, or to some boundary before it.
 fn piece(address: u64, left: usize, config: &Config, chance: u64) -> usize {
     let (boundary, end) = (u64::from(config.boundary), address + left as u64);
-    let most = (address & !(boundary - 1)) + u64::from(config.max_payload);
-    let mut ends: Vec<u64> = (1..)
-        .map(|count| (address & !(boundary - 1)) + count * boundary)
-        .take_while(|cut| *cut < end && *cut <= most)
-        .collect();
+    let start = address & !(boundary - 1);
+    let most = start + u64::from(config.max_payload);
+    let cuts = (1..=u64::from(config.max_payload) / boundary).map(|count| start + count * boundary);
+    let mut ends: Vec<u64> = cuts.filter(|cut| *cut < end).collect();
     if end <= most {
         ends.push(end);
     }

@@ -125,7 +125,7 @@ fn reads_come_back_in_pieces_and_in_any_order() {
     for (seed, boundary, max_payload, max_read) in
         [(10, 64, 128, 512), (11, 128, 256, 512), (12, 64, 512, 256), (13, 128, 1024, 4096)]
     {
-        reads_come_back(Config { boundary, max_payload, max_read, ..Config::default() }, seed);
+        reads_come_back(Config { max_payload, max_read, boundary, ..Config::default() }, seed);
     }
     reads_come_back(Config { extended_tags: false, ..Config::default() }, 14);
 }

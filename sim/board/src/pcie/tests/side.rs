@@ -69,6 +69,7 @@ fn messages_fail_when_they_are_switched_off_or_by_chance() {
 
 #[test]
 fn messages_that_break_a_rule_are_told_which() {
+    type Story<'a> = &'a dyn Fn(&mut Rig);
     let twice = |rig: &mut Rig| {
         for int in [true, false, true] {
             rig.shell.message = MessagePins { int, address: 0x1000, data: 0 };
@@ -81,7 +82,7 @@ fn messages_that_break_a_rule_are_told_which() {
         rig.run(100);
         ring(rig, 0x1000, 0);
     };
-    let cases: [(&dyn Fn(&mut Rig), &str); 3] =
+    let cases: [(Story, &str); 3] =
         [(&twice, "before the last"), (&crooked, "not aligned"), (&masked, "off or masked")];
     for (run, rule) in cases {
         let run = std::panic::AssertUnwindSafe(run);
