@@ -28,5 +28,6 @@ pub use backend::{Shared, SimBackend};
 pub use capture::Listener;
 pub use card::Card;
 pub use fronts::{Fronts, Packet};
+pub use linked::card as linked_card;
 pub use mac::{Sent, Streams};
 pub use world::World;

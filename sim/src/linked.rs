@@ -9,7 +9,8 @@ static TEN_GIG_FRONTS: Linked = stroma_verilate::linked!("stroma_fronts_10g");
 static HUNDRED_GIG_FRONTS: Linked = stroma_verilate::linked!("stroma_fronts_100g");
 
 /// The Verilated card of a profile.
-pub(crate) fn card(profile: Profile) -> &'static Linked {
+#[must_use]
+pub fn card(profile: Profile) -> &'static Linked {
     match profile {
         Profile::TenGig => &TEN_GIG,
         Profile::HundredGig => &HUNDRED_GIG,

@@ -56,6 +56,12 @@ impl Linked {
     pub const unsafe fn new(entry: Entry, text: &'static str, manifest: &'static str) -> Self {
         Self { entry, text, manifest }
     }
+
+    /// Its port manifest, in text form.
+    #[must_use]
+    pub fn manifest(&self) -> &'static str {
+        self.manifest
+    }
 }
 
 /// A model's table, known to be sound to call.
