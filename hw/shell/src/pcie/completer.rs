@@ -18,6 +18,8 @@ pub mod opening;
 pub mod requests;
 
 #[cfg(test)]
+mod differential;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,8 @@ pub mod messages;
 pub mod vectors;
 
 #[cfg(test)]
+mod differential;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,8 @@
 pub mod restart;
 
 #[cfg(test)]
+mod differential;
+#[cfg(test)]
 mod tests;
 
 use rust_hdl::prelude::*;

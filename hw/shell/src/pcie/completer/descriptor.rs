@@ -21,8 +21,8 @@ block! {
         pub count: Signal<Out, Bits<11>>,
         pub requester: Signal<Out, Bits<16>>,
         pub tag: Signal<Out, Bits<8>>,
-        pub function: Signal<Out, Bits<8>>,
-        pub class: Signal<Out, Bits<3>>,
+        pub asked_function: Signal<Out, Bits<8>>,
+        pub traffic_class: Signal<Out, Bits<3>>,
         pub attributes: Signal<Out, Bits<3>>,
         pub is_table: Signal<Out, Bit>,
         pub is_known: Signal<Out, Bit>,
@@ -46,9 +46,9 @@ block! {
         kind_at: Constant<Bits<7>> = number(request::KIND.at),
         requester_at: Constant<Bits<7>> = number(request::REQUESTER.at),
         tag_at: Constant<Bits<7>> = number(request::TAG.at),
-        function_at: Constant<Bits<7>> = number(request::FUNCTION.at),
+        asked_function_at: Constant<Bits<7>> = number(request::FUNCTION.at),
         bar_at: Constant<Bits<7>> = number(request::BAR.at),
-        class_at: Constant<Bits<7>> = number(request::CLASS.at),
+        traffic_class_at: Constant<Bits<7>> = number(request::CLASS.at),
         attributes_at: Constant<Bits<7>> = number(request::ATTRIBUTES.at),
     }
 }
@@ -61,9 +61,9 @@ impl Logic for Descriptor {
         self.asked.next = bit_cast::<4, 128>(self.bits.val() >> self.kind_at.val());
         self.requester.next = bit_cast::<16, 128>(self.bits.val() >> self.requester_at.val());
         self.tag.next = bit_cast::<8, 128>(self.bits.val() >> self.tag_at.val());
-        self.function.next = bit_cast::<8, 128>(self.bits.val() >> self.function_at.val());
+        self.asked_function.next = bit_cast::<8, 128>(self.bits.val() >> self.asked_function_at.val());
         self.bar.next = bit_cast::<3, 128>(self.bits.val() >> self.bar_at.val());
-        self.class.next = bit_cast::<3, 128>(self.bits.val() >> self.class_at.val());
+        self.traffic_class.next = bit_cast::<3, 128>(self.bits.val() >> self.traffic_class_at.val());
         self.attributes.next = bit_cast::<3, 128>(self.bits.val() >> self.attributes_at.val());
 
         self.writes.next = self.asked.val() == self.write.val();

@@ -40,8 +40,8 @@ block! {
         status_at: Constant<Bits<8>> = number(completion::STATUS.at),
         requester_at: Constant<Bits<8>> = number(completion::REQUESTER.at),
         tag_at: Constant<Bits<8>> = number(completion::TAG.at),
-        function_at: Constant<Bits<8>> = number(completion::FUNCTION.at),
-        class_at: Constant<Bits<8>> = number(completion::CLASS.at),
+        asked_function_at: Constant<Bits<8>> = number(completion::FUNCTION.at),
+        traffic_class_at: Constant<Bits<8>> = number(completion::CLASS.at),
         attributes_at: Constant<Bits<8>> = number(completion::ATTRIBUTES.at),
         first_be_at: Constant<Bits<8>> = number(refusal::FIRST_BE.at),
         last_be_at: Constant<Bits<8>> = number(refusal::LAST_BE.at),
@@ -81,8 +81,8 @@ impl Logic for Opening {
             << self.address_type_at.val())
             | (bit_cast::<256, 16>(self.descriptor.requester.val()) << self.requester_at.val())
             | (bit_cast::<256, 8>(self.descriptor.tag.val()) << self.tag_at.val())
-            | (bit_cast::<256, 8>(self.descriptor.function.val()) << self.function_at.val())
-            | (bit_cast::<256, 3>(self.descriptor.class.val()) << self.class_at.val())
+            | (bit_cast::<256, 8>(self.descriptor.asked_function.val()) << self.asked_function_at.val())
+            | (bit_cast::<256, 3>(self.descriptor.traffic_class.val()) << self.traffic_class_at.val())
             | (bit_cast::<256, 3>(self.descriptor.attributes.val()) << self.attributes_at.val());
         self.why.next = (bit_cast::<256, 4>(self.head.val().first_be) << self.first_be_at.val())
             | (bit_cast::<256, 4>(self.head.val().last_be) << self.last_be_at.val())
