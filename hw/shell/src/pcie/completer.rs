@@ -46,7 +46,7 @@ block! {
     ///   with `stops` the card may be reset. `errors`: requests that were broken, and are dropped as if they had never come; `unsupported`: those that are refused,
     ///   or dropped because nobody waits for an answer.
     /// - **Order** of the host: a read is carried out when every write before it has been answered by the card, a write when the read before it has been.
-    /// - **Latency** 9 cycles from the last beat of a write to its first store on `aw`, 1 more to a read's first load.
+    /// - **Latency** 8 cycles from the last beat of a write to its first store on `aw`, 10 from a read to its first load.
     ///   **Rate** a write of 64 bytes every 13 cycles.
     /// - **Backpressure** 128 beats wait in front, then `cq` stalls. A completion that cannot go holds up everything behind its request.
     /// - **Reset** forgets everything; the hard block and the card have to be reset with it. Counters wrap.

@@ -1,5 +1,6 @@
 //! Interrupts as messages, by a table that the host fills.
 
+pub mod first;
 pub mod messages;
 pub mod vectors;
 
@@ -28,7 +29,7 @@ block! {
     ///   `cfg_interrupt_*`: the hard block, bits of function 0. `failures`: messages that the block could not send, which are sent again.
     /// - **Order** a vector that is masked, or for which messages are not enabled, is pending until it may go; raised again meanwhile, it is one message.
     ///   Those that may go take turns.
-    /// - **Latency** 5 cycles from `irq` to `cfg_interrupt_msix_int`. **Rate** one message at a time, as fast as the block tells that it was sent.
+    /// - **Latency** 7 cycles from `irq` to `cfg_interrupt_msix_int`. **Rate** one message at a time, as fast as the block tells that it was sent.
     /// - **Backpressure** none on `irq`; an access every second cycle.
     /// - **Reset** masks every vector, and none is pending. Addresses and data stay as they are: nobody may count on them. The hard block may still tell of a
     ///   message from before, which nobody hears.

@@ -131,7 +131,7 @@ impl Logic for Requests {
         self.strobe.next = bit_cast::<8, 4>(self.low_be.val()) | (bit_cast::<8, 4>(self.high_be.val()) << 4);
         self.is_single.next = (self.left.q.val() == 1) | (self.is_first.q.val() & self.is_shifted.q.val());
         // The last dword of a shifted payload may be in the carry already.
-        self.needs_pair.next = self.is_first.q.val() | !self.is_shifted.q.val() | (self.left.q.val() != 1);
+        self.needs_pair.next = !self.is_shifted.q.val() | (self.left.q.val() != 1);
         self.has_word.next = self.pairs.q.val().any() | !self.needs_pair.val();
         self.pair.next = self.beat.q.val().get_bits::<64>(0);
 

@@ -271,6 +271,24 @@ fn a_store_of_64_bytes_takes_thirteen_cycles_at_most() {
     }
 }
 
+/// Cycles from the beat of a request to the first offer on a port.
+fn latency(kind: usize, port: &str) -> u64 {
+    let mut world = World::new();
+    world.send(&Request::new(&mut SplitMix64::new(1), kind, 2, 0x100, 1, (0xf, 0)).beats());
+    let start = world.bench.cycle();
+    while !world.is(port) {
+        world.step();
+        assert!(world.bench.cycle() - start < 50, "nothing on {port}");
+    }
+    world.bench.cycle() - start
+}
+
+#[test]
+fn latencies_are_as_said() {
+    assert_eq!(latency(WRITE, "aw$valid"), 8);
+    assert_eq!(latency(READ, "ar$valid"), 10);
+}
+
 #[test]
 fn nothing_begins_while_it_is_stopped() {
     let mut rng = SplitMix64::new(9);

@@ -9,8 +9,8 @@ use super::Interrupts;
 use super::model::Twin;
 use crate::pcie::completer::{RegAnswer, RegRequest};
 
-/// Cycles from a vector that may go to its message, at most.
-const PROMPT: u64 = 7;
+/// Cycles from a vector that may go to its message, at most: the one before it may have been masked at the last moment.
+const PROMPT: u64 = 16;
 /// Cycles in which nothing goes behind a failure.
 const REST: u64 = 256;
 
@@ -309,6 +309,21 @@ fn masked_vectors_are_taken_at_once() {
     }
     assert_eq!(room.bench.cycle() - start, 500);
     assert_eq!(room.messages, []);
+}
+
+#[test]
+fn a_message_goes_seven_cycles_behind_its_interrupt() {
+    let mut room = Room::new();
+    room.fill();
+    room.enabled = true;
+    room.mask(9, false);
+    room.settle();
+    room.raise(9);
+    let start = room.bench.cycle();
+    while room.messages.is_empty() {
+        room.step();
+    }
+    assert_eq!(room.bench.cycle() - start, 7);
 }
 
 #[test]

@@ -21,7 +21,7 @@ block! {
     ///
     /// - **Ports** `requests`, `answers`: the host's accesses; `pending`: shown in the eight bytes at 0x800, which nobody can store to. Everywhere else there is
     ///   nothing: stores change nothing, reads give zero. `row`: a word, and `word`: what is there in the same cycle; `masks`: of all vectors.
-    /// - **Latency** 1 cycle to the answer, and to `masks`. **Rate** an access every second cycle.
+    /// - **Latency** 1 cycle to the answer and to `masks`, 2 to `word`. **Rate** an access every second cycle.
     /// - **Backpressure** stalls `requests`, which follows nothing but a register.
     /// - **Reset** sets every mask, and forgets an answer.
     pub struct Vectors {
@@ -37,6 +37,10 @@ block! {
         table: LutRam<Bits<64>, LOG>,
         copy: LutRam<Bits<64>, LOG>,
         held: Reg<Bits<32>>,
+        /// What is stored, a cycle later: from a memory into itself there is no way without a register.
+        writes: Reg<Bit>,
+        write_at: Reg<Bits<LOG>>,
+        write_word: Reg<Bits<64>>,
         answer: Reg<Bits<64>>,
         is_answered: Reg<Bit>,
         takes: Signal<Local, Bit>,
@@ -46,7 +50,6 @@ block! {
         is_control: Signal<Local, Bit>,
         stores: Signal<Local, Bit>,
         chosen: [Signal<Local, Bits<64>>; 9] = std::array::from_fn(|_| Signal::default()),
-        merged: Signal<Local, Bits<64>>,
         shown: Signal<Local, Bits<64>>,
         bytes: [Constant<Bits<64>>; 8] = constants(|byte| (0xff_u64 << (8 * byte)).into()),
         no_byte: Constant<Bits<64>> = number(0_u64),
@@ -62,7 +65,7 @@ impl Logic for Vectors {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, table, copy);
-        dff_setup!(self, clock, held, answer, is_answered);
+        dff_setup!(self, clock, held, writes, write_at, write_word, answer, is_answered);
         self.masks.next = self.held.q.val();
         self.requests.ready.next = !self.is_answered.q.val();
         self.takes.next = self.requests.valid.val() & !self.is_answered.q.val();
@@ -83,14 +86,16 @@ impl Logic for Vectors {
             }
         }
         self.table.read_address.next = self.place.val();
-        self.merged.next = (self.requests.payload.val().data & self.chosen[8].val())
+        self.write_word.d.next = (self.requests.payload.val().data & self.chosen[8].val())
             | (self.table.read_data.val() & !self.chosen[8].val());
-        self.table.write_address.next = self.place.val();
-        self.table.write_enable.next = self.stores.val();
-        self.table.write_data.next = self.merged.val();
-        self.copy.write_address.next = self.place.val();
-        self.copy.write_enable.next = self.stores.val();
-        self.copy.write_data.next = self.merged.val();
+        self.write_at.d.next = self.place.val();
+        self.writes.d.next = self.stores.val();
+        self.table.write_address.next = self.write_at.q.val();
+        self.table.write_enable.next = self.writes.q.val();
+        self.table.write_data.next = self.write_word.q.val();
+        self.copy.write_address.next = self.write_at.q.val();
+        self.copy.write_enable.next = self.writes.q.val();
+        self.copy.write_data.next = self.write_word.q.val();
         self.copy.read_address.next = self.row.val();
         self.word.next = self.copy.read_data.val();
         if self.stores.val() & self.is_control.val() & self.requests.payload.val().strb.get_bit(4) {
@@ -119,6 +124,7 @@ impl Logic for Vectors {
         }
         if self.reset.val() {
             self.held.d.next = self.masked.val();
+            self.writes.d.next = false;
             self.is_answered.d.next = false;
         }
     }
