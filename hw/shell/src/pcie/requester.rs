@@ -76,7 +76,7 @@ block! {
     ///   that the block has taken; `unexpected`, `timeouts`, `failed`: as [`Reader`]'s.
     /// - **Order** writes are sent in order, and answered when nothing can overtake them any more. A read never overtakes a write whose
     ///   last beat was taken before its address was; a write may overtake reads. Reads are answered in order.
-    /// - **Latency** 9 cycles from the last beat of a transaction on `w` to `rq`, 3 from `ar`. **Rate** 1 beat of `rq` and of `rc` per
+    /// - **Latency** 7 cycles from the last beat of a transaction on `w` to `rq`, 3 from `ar`; 2 from a report to `b`, 4 from the last beat of a request on `rc` to `r`. **Rate** 1 beat of `rq` and of `rc` per
     ///   cycle: 4 KiB are written in 80 cycles with payloads of 256 bytes, and read in 72 with completions of 512.
     /// - **Backpressure** as [`Writer`]'s and [`Reader`]'s; `aw.ready` and `ar.ready` follow `stops`, no other port follows another.
     /// - **Reset** forgets everything; the block has to be idle, or reset with it.

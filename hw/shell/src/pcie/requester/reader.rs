@@ -51,7 +51,7 @@ block! {
     ///   answered with an error; they wrap. `is_drained`: every burst is answered.
     /// - **Responses** all beats of a request that failed, see [`Gather`], or whose last completion did not come within 2^24 cycles of its being
     ///   the oldest, are slave errors; those of the burst's other requests are good.
-    /// - **Latency** 1 cycle from `ar` to `rq`, 5 from the last beat of `rc` to `r`. **Rate** 1 request per cycle, 1 beat of `rc` and of `r` per cycle.
+    /// - **Latency** 1 cycle from `ar` to `rq`, 4 from the last beat of `rc` to `r`. **Rate** 1 request per cycle, 1 beat of `rc` and of `r` per cycle.
     /// - **Backpressure** `ar` waits when all tags are in use or 16 requests are not sent; `rc` is always taken. `ar.ready` follows `stops` combinationally,
     ///   nothing else follows a port.
     /// - **Reset** forgets everything. Completions of before are dropped unless their tag is in use again: wait for `is_drained`.

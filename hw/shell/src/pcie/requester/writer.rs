@@ -34,7 +34,7 @@ block! {
     ///   taken from `w`, and bursts of which nothing has still to be taken from `rq`; they wrap. `is_drained`: every burst is answered.
     /// - **Responses** are good, in order, and come when the block has reported the last transaction of their burst: from then on nothing overtakes
     ///   it. A burst without strobes sends nothing and is answered in its turn.
-    /// - **Latency** 8 cycles from the last beat of a transaction to `rq`; 2 from its report to `b`. **Rate** 1 beat of `rq` per cycle; 5 of them carry
+    /// - **Latency** 6 cycles from the last beat of a transaction to `rq`; 2 from its report to `b`. **Rate** 1 beat of `rq` per cycle; 5 of them carry
     ///   256 bytes. A transaction that begins behind dword 4 of a beat takes a cycle more.
     /// - **Backpressure** `w` waits with 124 beats, or 60 transactions, inside; `rq` with 61 or 62 that are not reported. No combinational path from port to port,
     ///   but `stops` to `aw.ready`.

@@ -44,7 +44,7 @@ block! {
     ///   request has left; `waiting`: slots that are not whole; `failed`: the oldest has failed. `write`, `write_slot`, `write_place`, `write_data`:
     ///   payload. `r`: the beats, all of a slot with an error if it failed. `frees`: the oldest is free again; `fails`: and had failed;
     ///   `gives_up`: its time is over.
-    /// - **Latency** 3 cycles from `waiting` to `r`. **Rate** 1 beat per cycle.
+    /// - **Latency** 2 cycles from `waiting` to `r`. **Rate** 1 beat per cycle.
     /// - **Backpressure** `r.ready` stops it; `frees` and `fails` follow it combinationally.
     /// - **Reset** forgets all slots.
     /// - **Limits** `PLACES = LOG + 3`, otherwise building panics.
@@ -154,13 +154,11 @@ impl<const LOG: usize, const PLACES: usize> Logic for Deliver<LOG, PLACES> {
 
         self.frees.next = (self.takes.val() & self.is_last.val()) | self.is_left_out.val();
         self.fails.next = self.takes.val() & self.is_last.val() & self.is_bad.val();
-        self.expires.next = self.some.val()
-            & self.waits.val()
-            & self.is_sent.val()
-            & (self.timer.q.val() == self.patience.val());
+        // Only what is sent waits.
+        self.expires.next = self.some.val() & self.waits.val() & (self.timer.q.val() == self.patience.val());
         self.gives_up.next = self.expires.val();
         self.timer.d.next = 0.into();
-        if self.some.val() & self.waits.val() & self.is_sent.val() & !self.expires.val() {
+        if self.some.val() & self.waits.val() & !self.expires.val() {
             self.timer.d.next = self.timer.q.val() + 1;
         }
         if self.takes.val() {

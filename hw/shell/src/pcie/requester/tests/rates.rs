@@ -70,3 +70,42 @@ fn both_at_once_fill_the_stream() {
     assert!(cycles <= 20 * (80 + 8) + 100, "{cycles} cycles");
     rig.finish();
 }
+
+/// Cycles from the one in which `moved` becomes true to the one in which `port` is high.
+fn until(rig: &mut Rig, moved: impl Fn(&Rig) -> bool, port: &str) -> u64 {
+    while !moved(rig) {
+        rig.step();
+    }
+    let start = rig.bench.cycle();
+    while rig.count(port) == 0 {
+        rig.step();
+        assert!(rig.bench.cycle() - start < 1000, "{port} stays low");
+    }
+    rig.bench.cycle() - start + 1
+}
+
+#[test]
+fn the_latencies_are_those_promised() {
+    let mut rig = Rig::new::<7, 10>(PATIENCE, 25);
+    let mut random = SplitMix64::new(26);
+    (0..20).for_each(|_| rig.step());
+    rig.far.hold = true;
+    for (place, cycles) in [(0, 7), (16, 7), (20, 8)] {
+        let beats = rig.bench[rig.w].sent();
+        rig.write(burst(&mut random, 0x0012_3456_7000 + place, 4));
+        assert_eq!(until(&mut rig, |rig| rig.bench[rig.w].sent() > beats, "rq$valid"), cycles, "w to rq");
+        (0..10).for_each(|_| rig.step());
+    }
+    rig.far.hold = false;
+    let open = rig.open.len();
+    let reported =
+        |rig: &Rig| rig.open.values().filter(|left| **left == 0).count() + open - rig.open.len() > 0;
+    assert_eq!(until(&mut rig, reported, "b$valid"), 2, "report to b");
+    rig.host.in_one = true;
+    let taken = rig.bench[rig.ar].sent();
+    rig.read(0x0012_3456_7000, 8, &[]);
+    assert_eq!(until(&mut rig, |rig| rig.bench[rig.ar].sent() > taken, "rq$valid"), 3, "ar to rq");
+    let beats = rig.bench[rig.rc].sent();
+    assert_eq!(until(&mut rig, |rig| rig.bench[rig.rc].sent() == beats + 9, "r$valid"), 4, "rc to r");
+    rig.finish();
+}

@@ -46,7 +46,7 @@ block! {
     /// - **Ports** `recipes`: transactions, all beats of which have come or are about to; `beats`: theirs; `room`, `sequence`: one may begin, with this
     ///   number; `starts`, `ends`, `is_empty`: one does, or a burst without any has passed. `rq`: the transactions, each without a gap;
     ///   `leaves`: nothing is left of a burst.
-    /// - **Latency** 3 cycles from `beats` to `rq`. **Rate** 1 beat of `rq` per cycle, without a gap between transactions but for those that begin behind
+    /// - **Latency** 2 cycles from `beats` to `rq`. **Rate** 1 beat of `rq` per cycle, without a gap between transactions but for those that begin behind
     ///   dword 4 of a beat, which take one cycle more.
     /// - **Backpressure** stalls `beats` and `recipes` when more than 4 beats wait; `rq.ready` is cut, `starts` and both `ready` follow `room`,
     ///   `recipes` and `beats` combinationally.

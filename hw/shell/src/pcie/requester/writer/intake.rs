@@ -45,7 +45,7 @@ block! {
     ///
     /// - **Ports** `aw`, `w`: bursts; `max_payload_log`: of the largest payload in bytes, less than 7 counts as 7 and more than 10 as 10;
     ///   `beats`: those with strobes; `plans`: one a transaction, behind the last of its beats, and one for a burst that would have none at its end.
-    /// - **Latency** 4 cycles from `w` to `beats` and to `plans` of the beat that ends the transaction. **Rate** 1 beat per cycle.
+    /// - **Latency** 4 cycles from `w` to `beats`, 3 from the beat that ends a transaction to `plans`. **Rate** 1 beat per cycle.
     /// - **Backpressure** stalls `w` when 124 beats or 60 plans wait, or its address is not there; `aw` when 4 addresses wait. `w.ready`
     ///   and `aw.ready` are registers.
     /// - **Reset** empties it.
