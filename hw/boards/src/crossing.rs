@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub enum Kind {
     /// One bit, through two flip-flops in a row.
     Level,
-    /// A pointer of an asynchronous FIFO in Gray code, through two flip-flops a bit.
+    /// A pointer of an asynchronous FIFO, or a counter, in Gray code, through two flip-flops a bit.
     Pointer,
     /// Data of an asynchronous FIFO: written at least two cycles of the reader before a pointer lets it read them.
     Memory,
