@@ -51,6 +51,8 @@ block! {
         /// Reads in the cut, and those of the last cycles.
         held: Reg<Bits<2>>,
         recent: Reg<Bits<UNSEEN_CYCLES>>,
+        recent_count: Reg<Bits<5>>,
+        forgets: Signal<Local, Bit>,
         ahead: Signal<Local, Bits<32>>,
         spent: Signal<Local, Bits<5>>,
         has_credit: Signal<Local, Bit>,
@@ -69,18 +71,13 @@ impl Logic for Merge {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, cut);
-        dff_setup!(self, clock, may_begin, credit, is_due, inside, read_first, held, recent);
+        dff_setup!(self, clock, may_begin, credit, is_due, inside, read_first, held, recent, recent_count);
         self.cut.reset.next = self.reset.val();
         self.may_begin.d.next = self.is_master.val();
         self.credit.d.next = self.credits.val();
 
         self.ahead.next = self.stamp.val() - self.left.val();
-        self.spent.next = bit_cast::<5, 2>(self.held.q.val()) + 2;
-        for i in 0..UNSEEN_CYCLES {
-            if self.recent.q.val().get_bit(i) {
-                self.spent.next = self.spent.val() + 1;
-            }
-        }
+        self.spent.next = bit_cast::<5, 2>(self.held.q.val()) + self.recent_count.q.val() + 2;
         self.has_credit.next = bit_cast::<5, 4>(self.credit.q.val()) >= self.spent.val();
 
         self.wants_write.next = self.writes.valid.val() & (self.inside.q.val() | self.may_begin.q.val());
@@ -119,8 +116,14 @@ impl Logic for Merge {
         self.is_between.next = !self.inside.q.val() & !self.cut.source.valid.val();
         self.sends_write.next = self.leaves.val() & !self.leaves_read.val();
         self.recent.d.next = self.recent.q.val() << 1;
+        self.forgets.next = self.recent.q.val().get_bit(7);
         if self.leaves_read.val() {
             self.recent.d.next = (self.recent.q.val() << 1) | 1;
+            if !self.forgets.val() {
+                self.recent_count.d.next = self.recent_count.q.val() + 1;
+            }
+        } else if self.forgets.val() {
+            self.recent_count.d.next = self.recent_count.q.val() - 1;
         }
         if self.enters_read.val() & !self.leaves_read.val() {
             self.held.d.next = self.held.q.val() + 1;
@@ -135,6 +138,7 @@ impl Logic for Merge {
             self.read_first.d.next = false;
             self.held.d.next = 0.into();
             self.recent.d.next = 0.into();
+            self.recent_count.d.next = 0.into();
         }
     }
 }

@@ -18,8 +18,8 @@ use crate::pcie::requester::fields::{
 record! {
     /// How far a request is.
     pub struct Progress {
-        /// Beats that have come.
-        pub got: Bits<4>,
+        /// Beats that are still to come.
+        pub due: Bits<4>,
         /// Something went wrong: none of them counts.
         pub failed: Bit,
     }
@@ -36,8 +36,8 @@ record! {
         pub place: Bits<3>,
         /// Beats that are still to come.
         pub left: Bits<7>,
-        /// Beats the request has had when this is through.
-        pub got: Bits<4>,
+        /// Beats the request lacks when this is through.
+        pub due: Bits<4>,
         /// Something was wrong with it, or with one before.
         pub failed: Bit,
         /// It is the last one for its request.
@@ -105,7 +105,6 @@ block! {
         is_completed: Signal<Local, Bit>,
         is_ours: Signal<Local, Bit>,
         known: Signal<Local, Progress>,
-        due: Signal<Local, Bits<4>>,
         count: Signal<Local, Bits<7>>,
         fits: Signal<Local, Bit>,
         // Its end.
@@ -166,25 +165,24 @@ impl<const LOG: usize> Logic for Gather<LOG> {
             & !(self.gives_up.val() & (self.lost.val() == self.tag_slot.val()));
         self.lengths.read_address.next = self.tag_slot.val();
         self.progress.read_address.next = self.tag_slot.val();
-        self.known.next.got = 0.into();
+        self.known.next.due = self.lengths.read_data.val();
         self.known.next.failed = false;
         if self.begun.q.val().get_bit(self.tag_slot.val().index()) {
             self.known.next = self.progress.read_data.val();
         }
-        self.due.next = self.lengths.read_data.val() - self.known.val().got;
         self.count.next = self.dword_count.val().get_bits::<7>(4);
-        self.fits.next = (self.byte_count.val() == (bit_cast::<13, 4>(self.due.val()) << 6))
+        self.fits.next = (self.byte_count.val() == (bit_cast::<13, 4>(self.known.val().due) << 6))
             & !self.dword_count.val().get_bits::<4>(0).any()
             & self.count.val().any()
-            & (self.count.val() <= bit_cast::<7, 4>(self.due.val()))
-            & (self.is_completed.val() == (self.count.val() == bit_cast::<7, 4>(self.due.val())));
+            & (self.count.val() <= bit_cast::<7, 4>(self.known.val().due))
+            & (self.is_completed.val() == (self.count.val() == bit_cast::<7, 4>(self.known.val().due)));
         self.is_unexpected.next = self.begins.val() & !self.is_ours.val();
         if self.begins.val() {
             self.packet.d.next.tag = self.tag.val();
             self.packet.d.next.is_ours = self.is_ours.val();
-            self.packet.d.next.place = bit_cast::<3, 4>(self.known.val().got);
+            self.packet.d.next.place = bit_cast::<3, 4>(self.lengths.read_data.val() - self.known.val().due);
             self.packet.d.next.left = self.count.val();
-            self.packet.d.next.got = self.known.val().got + bit_cast::<4, 7>(self.count.val());
+            self.packet.d.next.due = self.known.val().due - bit_cast::<4, 7>(self.count.val());
             self.packet.d.next.failed = self.known.val().failed
                 | !self.fits.val()
                 | self.error.val().any()
@@ -235,7 +233,7 @@ impl<const LOG: usize> Logic for Gather<LOG> {
 
         // It is through. One of a single beat has no payload, whatever it says.
         self.closes.next = (self.ends.val() | self.closing.q.val()) & self.packet.q.val().is_ours;
-        self.made.next.got = self.packet.q.val().got;
+        self.made.next.due = self.packet.q.val().due;
         self.made.next.failed =
             self.packet.q.val().failed | self.closing.q.val() | (self.ends.val() & self.is_short.val());
         self.progress.write_enable.next = self.closes.val();
