@@ -125,7 +125,6 @@ impl Board {
 
 impl Logic for Board {
     #[hdl_gen]
-    #[expect(clippy::too_many_lines, reason = "a line a register, and one a wire")]
     fn update(&mut self) {
         clock!(self, clock, thermometer, guard, given);
         dff_setup!(self, clock, held, held_valid, is_reset, saves_power);
