@@ -119,9 +119,11 @@ fn the_slower_clock_moves_a_beat_in_every_cycle() {
 fn a_link_that_is_down_takes_all_and_shows_nothing_new() {
     for clocks in CLOCKS {
         let mut path = path(clocks);
-        let before = frames(4, 20);
+        let mut before = vec![Frame::random(&mut SplitMix64::new(4), 4178, false)];
+        before.extend(frames(4, 20));
         path.send_all(&before);
-        // The MAC takes nothing any more: something waits in every place when the link goes down.
+        // The MAC takes nothing any more: something waits in every place when the link goes down, and the frame on the pins has beats in
+        // all of them.
         path.pressure = Pause::Always;
         path.steps(4000);
         assert!(path.is_open() && path.taken.is_empty());
@@ -167,9 +169,14 @@ fn a_link_that_comes_and_goes_loses_whole_frames_only() {
 
 fn resets(side: usize) {
     for (clocks, seed) in CLOCKS.into_iter().zip(20..) {
-        for pressure in [Pause::None, Pause::Random { seed, percent: 60 }] {
+        for (idle, pressure) in [
+            (Pause::None, Pause::None),
+            (Pause::None, Pause::Random { seed, percent: 60 }),
+            // In the middle of a frame the card may rest for longer than a restart takes.
+            (Pause::Burst { go: 2, pause: 150 }, Pause::None),
+        ] {
             let (mut path, mut rng) = (path(clocks), SplitMix64::new(seed));
-            path.pressure = pressure;
+            (path.idle, path.pressure) = (idle, pressure);
             let mut sent = Vec::new();
             for round in 0..25 {
                 let frames = frames(100 * seed + round, 12);
@@ -183,6 +190,7 @@ fn resets(side: usize) {
             let count = path.taken.len();
             assert!(count < expected(&sent).len(), "{clocks:?}: no reset came in the middle");
             // Afterwards all is as at the beginning.
+            (path.idle, path.pressure) = (Pause::None, Pause::None);
             let frames = frames(seed, 30);
             path.send_all(&frames);
             path.drain();
