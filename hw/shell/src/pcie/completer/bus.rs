@@ -1,5 +1,8 @@
 //! Where loads and stores go: to the card, to the table of vectors, or to registers of the board.
 
+#[cfg(test)]
+mod tests;
+
 use rust_hdl::prelude::*;
 use stroma_hw::block;
 use stroma_hw::constant::number;

@@ -327,6 +327,31 @@ fn a_message_goes_seven_cycles_behind_its_interrupt() {
 }
 
 #[test]
+fn a_mask_holds_from_the_cycle_behind_its_store_on() {
+    // The message is decided on six cycles behind the interrupt.
+    for cycles in 0..12 {
+        let mut room = Room::new();
+        room.fill();
+        room.enabled = true;
+        room.mask(9, false);
+        room.settle();
+        room.raise(9);
+        for _ in 0..cycles {
+            room.step();
+        }
+        room.mask(9, true);
+        for _ in 0..40 {
+            room.step();
+        }
+        assert_eq!(
+            room.messages.len(),
+            usize::from(cycles > 5),
+            "stored {cycles} cycles behind the interrupt"
+        );
+    }
+}
+
+#[test]
 fn recovers_from_reset() {
     let mut room = Room::new();
     room.fill();
