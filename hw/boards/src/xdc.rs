@@ -84,6 +84,7 @@ pub fn timing(board: &Board, crossings: &[Crossing]) -> String {
         ("-from", "qsfp_int_l"),
         ("-to", "qsfp_reset_l"),
         ("-to", "qsfp_lpmode"),
+        ("-to", "hbm_cattrip"),
         ("-to", "led_activity"),
         ("-to", "led_green"),
         ("-to", "led_yellow"),

@@ -50,9 +50,11 @@ impl Bench {
         println!("  yosys hierarchy, proc, check ...");
         let all: Vec<PathBuf> = files.into_iter().chain([boxes]).collect();
         let bare = yosys::bare(&self.work, &all)?;
-        yosys::execute(&self.work, &yosys::checked(&[bare], TOP), |_| {}).context(
-            "next step: the message names module and port; what is generated comes from hw/boards/src",
-        )
+        yosys::execute(&self.work, &yosys::checked(&[bare], TOP), |_| {})
+            .map_err(|error| self.told(error))
+            .context(
+                "next step: the message names module and port; what is generated comes from hw/boards/src",
+            )
     }
 
     /// The design as far as its own logic goes: the card is a black box.
@@ -63,8 +65,16 @@ impl Bench {
             rtl(folder)?.into_iter().filter(|file| !is_card(file)).chain([boxes]).collect();
         let bare = yosys::bare(&self.work, &files)?;
         let script = yosys::unmapped(&[bare], TOP).replace("write_json", "memory_collect\nwrite_json");
-        let netlist = yosys::run(&self.work, &script, |_| {})?;
+        let netlist = yosys::run(&self.work, &script, |_| {}).map_err(|error| self.told(error))?;
         Design::new(&Netlist::parse(&netlist)?, TOP)
+    }
+
+    /// An error of yosys with its own words: its log has them wherever the buffers of two streams left them.
+    fn told(&self, error: anyhow::Error) -> anyhow::Error {
+        let log = fs::read(self.work.join("yosys.log")).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let words: Vec<&str> = log.lines().filter(|line| line.starts_with("ERROR: ")).collect();
+        if words.is_empty() { error } else { error.context(words.join("\n")) }
     }
 
     /// The scripts run to their end under stand-ins of Vivado's commands.

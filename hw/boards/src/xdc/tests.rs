@@ -55,6 +55,8 @@ fn a_crossing_is_bounded_by_the_period_it_leaves() {
     }
     assert_eq!(text.matches("set_max_delay").count(), 2, "a pin has no period");
     has(&text, "set_false_path -from [get_ports qsfp_int_l]");
+    assert!(!text.contains("hbm_cattrip"));
+    has(&timing(&board("u50"), &[]), "set_false_path -to [get_ports hbm_cattrip]");
     has(&text, "create_clock -period 3.333 -name free_clock [get_ports free_clock_p]");
     has(&text, "create_clock -period 6.400 -name qsfp_refclk [get_ports qsfp_refclk_p]");
 }
