@@ -1,0 +1,174 @@
+//! Two boards on a cable, the driver on each: what the driver does with a card in its shell, over models of the IP that stall and run dry.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use stroma_abi::desc::Parameters;
+use stroma_abi::kernel::traversal::Traversal;
+use stroma_abi::{Psn, Qpn};
+use stroma_board::pcie::Weather;
+use stroma_board::{BoardBackend, Pair};
+use stroma_device::Backend;
+use stroma_party::{address, pattern, target, task};
+use stroma_verbs::{
+    Access, CompletionQueue, Connection, Device, MemoryRegion, ProtectionDomain, QueuePair, QueuePairKind, Status,
+    WorkCompletion,
+};
+use stroma_verilate::{Options, Pause, Verilog};
+
+/// Bytes of each end's memory.
+const MEMORY: usize = 1 << 16;
+/// Looks at a completion queue after which something that should happen has not.
+const LIMIT: usize = 20_000;
+/// Cycles in which links come up.
+const LINK_CYCLES: u64 = 5000;
+
+/// One end: a board, its driver, and an application's objects.
+struct End {
+    device: Arc<Device>,
+    domain: Arc<ProtectionDomain>,
+    completions: Arc<CompletionQueue>,
+    memory: MemoryRegion,
+}
+
+impl End {
+    fn open(pair: &Arc<Mutex<Pair>>, index: usize) -> Self {
+        let backend: Arc<dyn Backend> = Arc::new(BoardBackend::new(pair, index));
+        let device = Device::builder().timeout(Duration::from_mins(1)).open(backend).expect("a card");
+        device.port().set_mac(address(index).mac).expect("a register");
+        device.port().set_address(0, address(index).ip).expect("a register");
+        let domain = device.protection_domain().expect("a domain");
+        let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ | Access::RPC;
+        let memory = domain.allocate(MEMORY, rights).expect("memory");
+        let completions = device.completion_queue(64).expect("a completion queue");
+        Self { device, domain, completions, memory }
+    }
+
+    fn queue_pair(&self) -> QueuePair {
+        let builder = self.domain.queue_pair(&self.completions).kind(QueuePairKind::Reliable);
+        builder.result_bytes(8192).send_units(64).build().expect("a queue pair")
+    }
+
+    /// The next completion is of this request, and a success.
+    fn expect(&self, wr_id: u64) -> WorkCompletion {
+        let mut found = [WorkCompletion::default()];
+        let is_there = (0..LIMIT).any(|_| self.completions.poll(&mut found).expect("an entry with a sense") == 1);
+        assert!(is_there, "no completion of {wr_id}");
+        assert_eq!((found[0].wr_id, found[0].status), (wr_id, Status::Success), "{:?}", found[0]);
+        found[0]
+    }
+
+    fn put(&self, offset: usize, bytes: &[u8]) {
+        self.memory.write(offset, bytes).expect("inside the memory");
+    }
+
+    fn at(&self, offset: usize) -> u64 {
+        self.memory.address(offset).expect("inside the memory")
+    }
+
+    fn bytes(&self, offset: usize, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        self.memory.read(offset, &mut bytes).expect("inside the memory");
+        bytes
+    }
+}
+
+/// Weather in which nothing goes smoothly.
+fn storm(seed: u64) -> Weather {
+    let now_and_then = |seed: u64| Pause::Random { seed, percent: 30 };
+    Weather {
+        requests: now_and_then(seed),
+        answers: now_and_then(seed + 1),
+        accesses: now_and_then(seed + 2),
+        completions: now_and_then(seed + 3),
+        credits: Pause::Burst { go: 200, pause: 1500 },
+        messages: now_and_then(seed + 4),
+    }
+}
+
+fn boards(seed: u64, is_stormy: bool) -> Arc<Mutex<Pair>> {
+    let rtl = stroma_top::emit_shell().unwrap_or_else(|error| panic!("{error}"));
+    let shell = Verilog::new(rtl.text.clone(), &rtl.manifest()).expect("a manifest");
+    let options = Options { seed, ..Options::default() };
+    let mut pair = Pair::new(&shell, &options).unwrap_or_else(|error| panic!("{error}"));
+    for index in 0..2 {
+        if is_stormy {
+            pair.board(index).pci.set_weather(storm(seed + 10 * index as u64));
+            pair.board(index).mac.stall(Pause::Random { seed, percent: 30 });
+        }
+    }
+    let is_up = |pair: &mut Pair, index| pair.board(index).peek("link_up").expect("a pin") == [1];
+    let came_up = pair.run_until(LINK_CYCLES, |pair| is_up(pair, 0) && is_up(pair, 1));
+    assert!(came_up, "the link comes up");
+    Arc::new(Mutex::new(pair))
+}
+
+fn connect(ends: &[End; 2]) -> [QueuePair; 2] {
+    let pairs = ends.each_ref().map(End::queue_pair);
+    for end in 0..2 {
+        let peer = 1 - end;
+        let psn = |of: usize| Psn::new(0x10_0000 * u32::try_from(of + 1).expect("small"));
+        let number = Qpn::new(pairs[peer].number());
+        let mut connection = Connection::new(address(peer), number, psn(end), psn(peer));
+        connection.path_mtu = 3;
+        connection.rights = connection.rights | Access::RPC;
+        pairs[end].connect(&connection).expect("a connection");
+    }
+    pairs
+}
+
+/// A WRITE of several packets, a READ of it back, and a kernel that walks a list of the other host.
+fn story(seed: u64, is_stormy: bool) {
+    const LENGTH: usize = 7001;
+    const FROM: usize = 3;
+    const TO: usize = 16 * 1024 + 5;
+    const LIST_AT: usize = 32 * 1024;
+    const VALUES_AT: usize = 40 * 1024;
+    const ANSWER_AT: usize = 48 * 1024;
+    let pair = boards(seed, is_stormy);
+    let ends = [0, 1].map(|index| End::open(&pair, index));
+    let [near, far] = &ends;
+    let [caller, _called] = connect(&ends);
+
+    let content = pattern(seed, LENGTH);
+    near.put(FROM, &content);
+    let rkey = far.memory.rkey();
+    let piece = near.memory.piece(FROM, LENGTH).expect("inside");
+    caller.start().wr_id(1).signaled().write(&[piece], far.at(TO), rkey).post().expect("a WRITE");
+    near.expect(1);
+    assert!(far.bytes(TO, LENGTH) == content, "every byte is there");
+    assert_eq!((far.bytes(TO - 5, 5), far.bytes(TO + LENGTH, 64)), (vec![0; 5], vec![0; 64]), "and no other");
+    let piece = near.memory.piece(ANSWER_AT, LENGTH).expect("inside");
+    caller.start().wr_id(2).signaled().read(&[piece], far.at(TO), rkey).post().expect("a READ");
+    near.expect(2);
+    assert!(near.bytes(ANSWER_AT, LENGTH) == content, "and comes back");
+
+    let values = pattern(seed + 1, 4 * 1000);
+    far.put(VALUES_AT, &values);
+    for index in 0..4_usize {
+        let next = if index < 3 { far.at(LIST_AT + 64 * (index + 1)) } else { 0 };
+        let words = [100 + index as u64, next, far.at(VALUES_AT + 1000 * index)];
+        far.put(LIST_AT + 64 * index, &words.map(u64::to_le_bytes).concat());
+    }
+    let walk = Traversal { sought: 102, value_length: 1000, ..task(far.at(LIST_AT)) };
+    let parameters = Parameters::new(&walk.to_bytes()).expect("whole words");
+    let result = near.memory.piece(ANSWER_AT, 1000).expect("inside");
+    caller.start().wr_id(3).signaled().rpc(result, &target(1000), rkey, parameters).post().expect("a call");
+    let found = near.expect(3);
+    assert_eq!((found.rpc, found.length), (Some(0), 1000));
+    assert!(near.bytes(ANSWER_AT, 1000) == values[2000..3000], "the third value");
+    let pair = pair.lock().unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(pair.lost(), 0);
+    drop(pair);
+    drop(near.device.card());
+}
+
+#[test]
+fn a_write_and_a_kernel_run_between_two_boards() {
+    story(1, false);
+}
+
+#[test]
+fn they_run_while_the_mac_stalls_and_credits_run_dry() {
+    story(2, true);
+}
