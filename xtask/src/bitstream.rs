@@ -21,6 +21,9 @@ use crate::rtl::{self, Profile};
 use crate::{process, setup, tools, workspace};
 use check::Bench;
 
+/// The board that `ci` looks at: the one that is synthesised as a whole, too.
+const CI_BOARD: &str = "u55c";
+
 /// What `cargo xtask bitstream` accepts.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -50,15 +53,36 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let board = Board::named(&options.board)?;
     setup::run(tools::Routine::Ci)?;
+    let out = prepare(options, &board)?;
+    vivado::build(&board, &out)
+}
+
+/// The stage of `ci`: the folder of one board, with the whole card in it.
+pub(crate) fn stage() -> Result<()> {
+    folder_of(CI_BOARD)
+}
+
+/// The stage of `nightly`: the folders of all boards.
+pub(crate) fn all() -> Result<()> {
+    stroma_boards::names().into_iter().try_for_each(folder_of)
+}
+
+fn folder_of(name: &str) -> Result<()> {
+    let options =
+        Options { board: name.to_owned(), profile: Profile::HundredG, kernels: None, ila: false, out: None };
+    prepare(&options, &Board::named(name)?).map(drop)
+}
+
+/// The folder of a board, written and checked.
+fn prepare(options: &Options, board: &Board) -> Result<PathBuf> {
     let base = workspace::target().join("bitstream");
     let out = options.out.clone().unwrap_or_else(|| base.join(&options.board));
     let work = base.join("work").join(&options.board);
     let (card, shell) = emit(&work.join("emitted"), options.kernels.as_deref())?;
-
     println!("{}: writing and checking {}", board.name, workspace::shown(&out));
-    let folder = make(&board, &card, &shell, options.ila, &out, work.join("check"))?;
+    let folder = make(board, &card, &shell, options.ila, &out, work.join("check"))?;
     println!("{} files in {}, checked", folder.files.len(), workspace::shown(&out));
-    vivado::build(&board, &out)
+    Ok(out)
 }
 
 /// Has the design's own program write card and shell.

@@ -7,7 +7,9 @@ use anyhow::Result;
 use crate::rtl::Profile;
 use crate::stage::{self, Outcome, Stage};
 use crate::tools::Routine;
-use crate::{cocotb, docs, formal, frames, libclang, lint, linux, new_kernel, process, setup, synth, test};
+use crate::{
+    bitstream, cocotb, docs, formal, frames, libclang, lint, linux, new_kernel, process, setup, synth, test,
+};
 
 /// Runs all stages, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -31,7 +33,11 @@ pub(crate) fn run() -> Result<()> {
             "repair xtask/template/kernel; the kernel that failed is in target/new-kernel/try_out",
             new_kernel::stage,
         ),
-        Stage::new("rtl lint", "`cargo xtask lint` runs this stage alone", || lint::run(None)),
+        // The large card is read as part of a board.
+        Stage::new("rtl lint", "`cargo xtask lint --profile 10g` runs this stage alone", || {
+            lint::run(Some(Profile::TenG))
+        }),
+        Stage::new("board", "`cargo xtask bitstream --board u55c` runs this stage alone", bitstream::stage),
         Stage::new(
             "synth",
             "`cargo xtask synth --block NAME` shows a block's worst paths; `--update` keeps a growth that is worth it",

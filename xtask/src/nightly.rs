@@ -6,7 +6,7 @@ use crate::rtl::Profile;
 use crate::stage::{self, Stage};
 use crate::test::lanes::{self, Effort};
 use crate::tools::Routine;
-use crate::{bench, cocotb, dist, page, setup, soak, synth};
+use crate::{bench, bitstream, cocotb, dist, page, setup, soak, synth};
 
 /// Runs all of it.
 pub(crate) fn run() -> Result<()> {
@@ -32,6 +32,7 @@ pub(crate) fn run() -> Result<()> {
             next_step: "`cargo xtask dist --try` runs this stage alone",
             run: Box::new(dist::stage),
         },
+        Stage::new("boards", "`cargo xtask bitstream --board NAME` does one alone", bitstream::all),
         Stage::new("synth", "`cargo xtask synth` runs this stage alone", || {
             synth::run(&synth::Options::default())
         }),

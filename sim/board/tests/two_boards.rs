@@ -11,8 +11,8 @@ use stroma_board::{BoardBackend, Pair};
 use stroma_device::Backend;
 use stroma_party::{address, pattern, target, task};
 use stroma_verbs::{
-    Access, CompletionQueue, Connection, Device, MemoryRegion, ProtectionDomain, QueuePair, QueuePairKind, Status,
-    WorkCompletion,
+    Access, CompletionQueue, Connection, Device, MemoryRegion, ProtectionDomain, QueuePair, QueuePairKind,
+    Status, WorkCompletion,
 };
 use stroma_verilate::{Options, Pause, Verilog};
 
@@ -52,7 +52,8 @@ impl End {
     /// The next completion is of this request, and a success.
     fn expect(&self, wr_id: u64) -> WorkCompletion {
         let mut found = [WorkCompletion::default()];
-        let is_there = (0..LIMIT).any(|_| self.completions.poll(&mut found).expect("an entry with a sense") == 1);
+        let is_there =
+            (0..LIMIT).any(|_| self.completions.poll(&mut found).expect("an entry with a sense") == 1);
         assert!(is_there, "no completion of {wr_id}");
         assert_eq!((found[0].wr_id, found[0].status), (wr_id, Status::Success), "{:?}", found[0]);
         found[0]
