@@ -22,6 +22,8 @@ const IDLE_CYCLES: u64 = 256;
 const TURN_CYCLES: u64 = 1024;
 /// Cycles after which something without an answer is a fault.
 const LIMIT: u64 = 100_000;
+/// The same for a function-level reset: the shell waits 2^20 cycles for requests that the host does not let out any more.
+const RESET_LIMIT: u64 = 1_200_000;
 /// Where the host has its messages go; the vector is the word.
 const MESSAGES_AT: u64 = 0xfee0_0000;
 /// Bytes of an entry of the table of MSI-X.
@@ -184,8 +186,8 @@ impl Backend for BoardBackend {
     fn reset(&self) -> Result<()> {
         let mut pair = self.pair();
         pair.board(self.index).pci.start_function_reset();
-        let is_done = pair.run_until(LIMIT, |pair| !pair.board(self.index).pci.is_resetting());
-        assert!(is_done, "the board does not end a function-level reset in {LIMIT} cycles");
+        let is_done = pair.run_until(RESET_LIMIT, |pair| !pair.board(self.index).pci.is_resetting());
+        assert!(is_done, "the board does not end a function-level reset in {RESET_LIMIT} cycles");
         drop(pair);
         self.set_up();
         Ok(())

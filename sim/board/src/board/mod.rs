@@ -19,8 +19,9 @@ use crate::pcie::{Config, PciBlock};
 use join::join;
 use pins::Pins;
 
-/// Periods in picoseconds: 250 MHz, and 322.265625 MHz.
+/// Period of the core's clock in picoseconds: 250 MHz.
 pub const CORE_PS: u64 = 4000;
+/// That of the MAC's: 322.265625 MHz.
 pub const MAC_PS: u64 = 3103;
 /// Cycles of the core's clock for which the block holds its reset.
 const RESET_CYCLES: u64 = 32;

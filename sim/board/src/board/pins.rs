@@ -109,6 +109,36 @@ pub(crate) const READ: [Pin; 31] = [
     maybe("sysmon_dwe", &[1]),
 ];
 
+/// Names of the pins of a stream.
+struct Stream {
+    data: &'static str,
+    keep: &'static str,
+    user: &'static str,
+    last: &'static str,
+    valid: &'static str,
+}
+
+macro_rules! stream {
+    ($name:literal) => {
+        Stream {
+            data: concat!($name, "_tdata"),
+            keep: concat!($name, "_tkeep"),
+            user: concat!($name, "_tuser"),
+            last: concat!($name, "_tlast"),
+            valid: concat!($name, "_tvalid"),
+        }
+    };
+}
+
+const RQ: Stream = stream!("s_axis_rq");
+const CC: Stream = stream!("s_axis_cc");
+const CQ: Stream = stream!("m_axis_cq");
+const RC: Stream = stream!("m_axis_rc");
+const MAC_TX: Stream = stream!("mac_tx");
+const MAC_RX: Stream = stream!("mac_rx");
+const SEQUENCE: [[&str; 2]; 2] =
+    [["pcie_rq_seq_num0", "pcie_rq_seq_num_vld0"], ["pcie_rq_seq_num1", "pcie_rq_seq_num_vld1"]];
+
 /// Pins of one shell, found.
 #[derive(Debug)]
 pub(crate) struct Pins(BTreeMap<String, PortId>);
@@ -153,25 +183,23 @@ impl Pins {
         }
     }
 
-    fn beat<const USER: usize>(&self, model: &Model, stream: &str) -> Option<Beat<USER>> {
-        let name = |role: &str| format!("{stream}_{role}");
-        bit(self.get(model, &name("tvalid"))).then(|| Beat {
-            data: self.words(model, &name("tdata")),
-            keep: u16::try_from(self.get(model, &name("tkeep"))).expect("16 bits"),
-            user: self.words(model, &name("tuser")),
-            last: bit(self.get(model, &name("tlast"))),
+    fn beat<const USER: usize>(&self, model: &Model, stream: &Stream) -> Option<Beat<USER>> {
+        bit(self.get(model, stream.valid)).then(|| Beat {
+            data: self.words(model, stream.data),
+            keep: u16::try_from(self.get(model, stream.keep)).expect("16 bits"),
+            user: self.words(model, stream.user),
+            last: bit(self.get(model, stream.last)),
         })
     }
 
     /// Without a beat the pins keep what they showed, which means nothing.
-    fn set_beat<const USER: usize>(&self, model: &mut Model, stream: &str, beat: Option<&Beat<USER>>) {
-        let name = |role: &str| format!("{stream}_{role}");
-        self.set(model, &name("tvalid"), u64::from(beat.is_some()));
+    fn set_beat<const USER: usize>(&self, model: &mut Model, stream: &Stream, beat: Option<&Beat<USER>>) {
+        self.set(model, stream.valid, u64::from(beat.is_some()));
         if let Some(beat) = beat {
-            model.set_wide(self.0[&name("tdata")], &beat.data);
-            model.set_wide(self.0[&name("tuser")], &beat.user);
-            self.set(model, &name("tkeep"), u64::from(beat.keep));
-            self.set(model, &name("tlast"), u64::from(beat.last));
+            model.set_wide(self.0[stream.data], &beat.data);
+            model.set_wide(self.0[stream.user], &beat.user);
+            self.set(model, stream.keep, u64::from(beat.keep));
+            self.set(model, stream.last, u64::from(beat.last));
         }
     }
 
@@ -180,8 +208,8 @@ impl Pins {
         let get = |name: &str| self.get(model, name);
         let small = |name: &str| u8::try_from(get(name)).expect("eight bits");
         pcie::FromShell {
-            rq: self.beat(model, "s_axis_rq"),
-            cc: self.beat(model, "s_axis_cc"),
+            rq: self.beat(model, &RQ),
+            cc: self.beat(model, &CC),
             cq_ready: bit(get("m_axis_cq_tready")),
             rc_ready: bit(get("m_axis_rc_tready")),
             message: pcie::MessagePins {
@@ -201,14 +229,14 @@ impl Pins {
 
     /// What the block shows to the shell.
     pub(crate) fn from_block(&self, model: &mut Model, block: &pcie::ToShell) {
-        self.set_beat(model, "m_axis_cq", block.cq.as_ref());
-        self.set_beat(model, "m_axis_rc", block.rc.as_ref());
+        self.set_beat(model, &CQ, block.cq.as_ref());
+        self.set_beat(model, &RC, block.rc.as_ref());
         self.set_all(model, "s_axis_rq_tready", block.rq_ready);
         self.set_all(model, "s_axis_cc_tready", block.cc_ready);
-        for (lane, number) in block.sequence.iter().enumerate() {
-            self.set(model, &format!("pcie_rq_seq_num_vld{lane}"), u64::from(number.is_some()));
+        for ([name, valid], number) in SEQUENCE.iter().zip(block.sequence) {
+            self.set(model, valid, u64::from(number.is_some()));
             if let Some(number) = number {
-                self.set(model, &format!("pcie_rq_seq_num{lane}"), u64::from(*number));
+                self.set(model, name, u64::from(number));
             }
         }
         for (name, value) in [
@@ -234,11 +262,11 @@ impl Pins {
     /// What the shell shows to the MAC.
     pub(crate) fn to_mac(&self, model: &Model) -> mac::FromShell {
         let get = |name: &str| self.get(model, name);
-        let tx = bit(get("mac_tx_tvalid")).then(|| mac::MacBeat {
-            data: self.words(model, "mac_tx_tdata"),
-            keep: get("mac_tx_tkeep"),
-            last: bit(get("mac_tx_tlast")),
-            user: bit(get("mac_tx_tuser")),
+        let tx = bit(get(MAC_TX.valid)).then(|| mac::MacBeat {
+            data: self.words(model, MAC_TX.data),
+            keep: get(MAC_TX.keep),
+            last: bit(get(MAC_TX.last)),
+            user: bit(get(MAC_TX.user)),
         });
         mac::FromShell {
             tx,
@@ -250,12 +278,12 @@ impl Pins {
 
     /// What the MAC shows to the shell.
     pub(crate) fn from_mac(&self, model: &mut Model, mac: &mac::ToShell) {
-        self.set(model, "mac_rx_tvalid", u64::from(mac.rx.is_some()));
+        self.set(model, MAC_RX.valid, u64::from(mac.rx.is_some()));
         if let Some(beat) = &mac.rx {
-            model.set_wide(self.0["mac_rx_tdata"], &beat.data);
-            self.set(model, "mac_rx_tkeep", beat.keep);
-            self.set(model, "mac_rx_tlast", u64::from(beat.last));
-            self.set(model, "mac_rx_tuser", u64::from(beat.user));
+            model.set_wide(self.0[MAC_RX.data], &beat.data);
+            self.set(model, MAC_RX.keep, beat.keep);
+            self.set(model, MAC_RX.last, u64::from(beat.last));
+            self.set(model, MAC_RX.user, u64::from(beat.user));
         }
         for (name, value) in [
             ("mac_tx_tready", mac.tx_ready),

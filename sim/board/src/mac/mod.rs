@@ -114,6 +114,12 @@ impl Mac {
         self.transmit.stalls = pause;
     }
 
+    /// Cycles in which a beat of the shell waited for `tx_axis_tready`.
+    #[must_use]
+    pub fn stalled(&self) -> u64 {
+        self.transmit.stalled
+    }
+
     /// Edges so far.
     #[must_use]
     pub fn edges(&self) -> u64 {

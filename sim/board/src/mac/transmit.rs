@@ -24,6 +24,8 @@ pub(crate) struct Transmit {
     /// What of the first that waits, and of what stands around it, has left.
     gone: u64,
     pub(crate) stalls: Pause,
+    /// Cycles in which a beat waited.
+    pub(crate) stalled: u64,
 }
 
 impl Transmit {
@@ -50,6 +52,7 @@ impl Transmit {
             "tx_axis: tvalid falls inside a frame, which spoils it"
         );
         self.held = offered.filter(|_| !ready).copied();
+        self.stalled += u64::from(self.held.is_some());
         let Some(beat) = offered.filter(|_| ready) else { return };
         let bytes = beat.keep.trailing_ones() as usize;
         assert!(

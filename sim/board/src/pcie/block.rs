@@ -1,19 +1,20 @@
 //! The block itself: pins on one side, the link to the root on the other.
 
+mod host;
+
 use std::collections::{BTreeSet, VecDeque};
 
-use stroma_sim::host::iommu::Iommu;
 use stroma_sim::host::timing::Timing;
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::DWORD;
 use super::completion::{Completion, Outcome};
 use super::config::Config;
-use super::credits::{Cost, Credits};
+use super::credits::{Cost, Credits, Room};
 use super::management::ManagementPort;
-use super::messages::{Fate, Message, Messages};
+use super::messages::{Fate, Messages};
 use super::pins::{FromShell, ToShell};
-use super::processor::{Bar, LoadId, Processor};
+use super::processor::Processor;
 use super::request::{Kind, Request};
 use super::root::Root;
 use super::stream::{CC, CqBeat, Gather, RQ, RcBeat};
@@ -41,6 +42,8 @@ pub struct Weather {
     pub completions: Pause,
     /// No credits come back, so that they run dry.
     pub credits: Pause,
+    /// How many there are. It counts from the next reset of the link on, or from when none is in use.
+    pub room: Room,
     /// Messages fail.
     pub messages: Pause,
 }
@@ -59,6 +62,7 @@ pub struct PciBlock {
     tags: BTreeSet<u8>,
     no_master_since: Option<u64>,
     credits: Credits,
+    dry_cycles: u64,
     reports: VecDeque<(u64, u8)>,
     completions: VecDeque<Completion>,
     rc: VecDeque<RcBeat>,
@@ -85,7 +89,8 @@ impl PciBlock {
             waiting: VecDeque::new(),
             tags: BTreeSet::new(),
             no_master_since: None,
-            credits: Credits::new(),
+            credits: Credits::new(Room::default()),
+            dry_cycles: 0,
             reports: VecDeque::new(),
             completions: VecDeque::new(),
             rc: VecDeque::new(),
@@ -182,7 +187,11 @@ impl PciBlock {
                 Kind::Write { payload } => Cost::Posted(payload.len() * DWORD),
                 Kind::Read { .. } => Cost::Nonposted,
             };
-            if !self.root.takes(now) || !self.credits.spend(now, cost) {
+            if !self.root.takes(now) {
+                return;
+            }
+            if !self.credits.spend(now, cost) {
+                self.dry_cycles += 1;
                 return;
             }
             let request = self.waiting.pop_front().expect("there is one");
@@ -247,17 +256,6 @@ impl PciBlock {
         out.msix_mask = config.msix_mask;
     }
 
-    /// The host begins a function-level reset: what the function had under way is gone.
-    pub fn start_function_reset(&mut self) {
-        self.config = Config { boundary: self.config.boundary, ..Config::RESET };
-        self.out.flr_in_process = 1;
-        self.processor.reset(self.now);
-        for tag in self.root.take_reads() {
-            self.push_failed(tag, Outcome::Reset);
-        }
-        self.show();
-    }
-
     fn end_reset(&mut self, done: u8) {
         assert_eq!(
             done & !self.out.flr_in_process,
@@ -265,102 +263,5 @@ impl PciBlock {
             "cfg_flr_done {done:#06b} without a function-level reset"
         );
         self.out.flr_in_process &= !done;
-    }
-
-    /// Is a function-level reset under way?
-    #[must_use]
-    pub fn is_resetting(&self) -> bool {
-        self.out.flr_in_process != 0
-    }
-
-    /// The link goes down and comes up again: everything under way is lost. Mappings and settings stay.
-    pub fn reset_link(&mut self) {
-        self.rq.reset();
-        self.cc.reset();
-        self.messages.reset();
-        self.root.reset();
-        self.processor.reset(self.now);
-        self.waiting.clear();
-        self.tags.clear();
-        self.reports.clear();
-        self.completions.clear();
-        self.rc.clear();
-        self.cq.clear();
-        self.credits = Credits::new();
-        self.credits.run_dry(self.weather.credits.clone());
-        (self.out.message_sent, self.out.message_failed, self.out.flr_in_process) = (false, false, 0);
-        self.show();
-    }
-
-    /// The host writes configuration space.
-    pub fn set_config(&mut self, config: Config) {
-        self.config = config;
-    }
-
-    /// What it has written there.
-    #[must_use]
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// Chooses when the block and the link hold still.
-    pub fn set_weather(&mut self, weather: Weather) {
-        self.credits.run_dry(weather.credits.clone());
-        self.messages.fails = weather.messages.clone();
-        self.weather = weather;
-    }
-
-    /// Chooses whether reads of configuration space by the shell are left without an answer.
-    pub fn ignore_management(&mut self, ignore: bool) {
-        self.management.is_deaf = ignore;
-    }
-
-    /// The processor stores bytes.
-    pub fn store(&mut self, bar: Bar, offset: u64, bytes: &[u8]) {
-        self.processor.store(self.now, bar, offset, bytes);
-    }
-
-    /// The processor loads bytes.
-    pub fn load(&mut self, bar: Bar, offset: u64, length: usize) -> LoadId {
-        self.processor.load(self.now, bar, offset, length)
-    }
-
-    /// What it got, once it has it.
-    pub fn loaded(&mut self, load: LoadId) -> Option<Vec<u8>> {
-        self.processor.loaded(self.now, load)
-    }
-
-    /// Stores and loads that have not arrived at the card.
-    #[must_use]
-    pub fn accesses_under_way(&self) -> usize {
-        self.processor.under_way()
-    }
-
-    /// A message that has reached the processor.
-    pub fn message(&mut self) -> Option<Message> {
-        self.root.message()
-    }
-
-    /// Writes and messages that have become visible.
-    #[must_use]
-    pub fn visible(&self) -> u64 {
-        self.root.visible()
-    }
-
-    /// Requests of the card, and completions of them, that are under way.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.completions.is_empty() && self.rc.is_empty() && self.root.is_idle()
-    }
-
-    /// What of the host's memory the card may reach.
-    pub fn iommu(&mut self) -> &mut Iommu {
-        &mut self.root.iommu
-    }
-
-    /// Cycles so far.
-    #[must_use]
-    pub fn now(&self) -> u64 {
-        self.now
     }
 }

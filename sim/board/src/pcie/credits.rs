@@ -4,10 +4,24 @@ use std::collections::VecDeque;
 
 use stroma_verilate::Pause;
 
-/// Credits at the start: what a root port of a server has, in the small.
-const POSTED_HEADERS: u32 = 64;
-const POSTED_DATA: u32 = 512;
-const NONPOSTED_HEADERS: u32 = 32;
+/// How much the root has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Writes.
+    pub posted_headers: u32,
+    /// Their data, in units of 16 bytes; enough for the largest payload.
+    pub posted_data: u32,
+    /// Reads.
+    pub nonposted_headers: u32,
+}
+
+impl Default for Room {
+    /// What a root port of a server has, in the small.
+    fn default() -> Self {
+        Self { posted_headers: 64, posted_data: 512, nonposted_headers: 32 }
+    }
+}
+
 /// Cycles after which they are back.
 const RETURN_CYCLES: u64 = 40;
 /// Bytes that a data credit stands for.
@@ -25,9 +39,7 @@ pub(crate) enum Cost {
 /// The credits that are left.
 #[derive(Debug)]
 pub(crate) struct Credits {
-    posted_headers: u32,
-    posted_data: u32,
-    nonposted_headers: u32,
+    left: Room,
     used: VecDeque<(u64, Cost)>,
     /// Cycles in which none come back.
     dry: Pause,
@@ -38,18 +50,17 @@ fn units(bytes: usize) -> u32 {
 }
 
 impl Credits {
-    pub(crate) fn new() -> Self {
-        Self {
-            posted_headers: POSTED_HEADERS,
-            posted_data: POSTED_DATA,
-            nonposted_headers: NONPOSTED_HEADERS,
-            used: VecDeque::new(),
-            dry: Pause::None,
-        }
+    pub(crate) fn new(room: Room) -> Self {
+        Self { left: room, used: VecDeque::new(), dry: Pause::None }
     }
 
     pub(crate) fn run_dry(&mut self, dry: Pause) {
         self.dry = dry;
+    }
+
+    /// Is none in use?
+    pub(crate) fn are_whole(&self) -> bool {
+        self.used.is_empty()
     }
 
     /// Takes back what has been used for long enough.
@@ -59,10 +70,10 @@ impl Credits {
         {
             match cost {
                 Cost::Posted(bytes) => {
-                    self.posted_headers += 1;
-                    self.posted_data += units(bytes);
+                    self.left.posted_headers += 1;
+                    self.left.posted_data += units(bytes);
                 }
-                Cost::Nonposted => self.nonposted_headers += 1,
+                Cost::Nonposted => self.left.nonposted_headers += 1,
             }
         }
     }
@@ -70,16 +81,16 @@ impl Credits {
     /// Spends credits on a packet, if there are enough.
     pub(crate) fn spend(&mut self, now: u64, cost: Cost) -> bool {
         let is_there = match cost {
-            Cost::Posted(bytes) => self.posted_headers > 0 && self.posted_data >= units(bytes),
-            Cost::Nonposted => self.nonposted_headers > 0,
+            Cost::Posted(bytes) => self.left.posted_headers > 0 && self.left.posted_data >= units(bytes),
+            Cost::Nonposted => self.left.nonposted_headers > 0,
         };
         if is_there {
             match cost {
                 Cost::Posted(bytes) => {
-                    self.posted_headers -= 1;
-                    self.posted_data -= units(bytes);
+                    self.left.posted_headers -= 1;
+                    self.left.posted_data -= units(bytes);
                 }
-                Cost::Nonposted => self.nonposted_headers -= 1,
+                Cost::Nonposted => self.left.nonposted_headers -= 1,
             }
             self.used.push_back((now + RETURN_CYCLES, cost));
         }
@@ -88,6 +99,6 @@ impl Credits {
 
     /// Headers of reads, before those that wait in the block.
     pub(crate) fn nonposted(&self) -> u32 {
-        self.nonposted_headers
+        self.left.nonposted_headers
     }
 }

@@ -35,6 +35,7 @@ mod tests;
 
 pub use block::{PciBlock, Weather};
 pub use config::{BAR_BYTES, Config};
+pub use credits::Room;
 pub use messages::Message;
 pub use pins::{FromShell, Management, MessagePins, ToShell};
 pub use processor::{Bar, LoadId};
