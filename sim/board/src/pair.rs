@@ -72,7 +72,7 @@ impl Pair {
                 self.flights[to].push_back((self.now + DELAY_PS, frame));
             }
             while let Some((_, frame)) = self.flights[to].pop_front_if(|(due, _)| *due <= self.now) {
-                self.lost += u64::from(!self.boards[to].mac.arrive(frame));
+                self.lost += u64::from(!self.boards[to].mac.arrive(&frame));
             }
         }
     }

@@ -6,6 +6,7 @@ use super::pins::FromShell;
 const ALIGN_EDGES: u64 = 300;
 
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wire")]
 pub(crate) struct Link {
     pub(crate) is_cabled: bool,
     pub(crate) peer_sends_rfi: bool,

@@ -89,7 +89,7 @@ impl Mac {
     }
 
     /// A frame begins to arrive, or queues up behind those that do. One that finds the link down is lost: whether it was not.
-    pub fn arrive(&mut self, frame: Frame) -> bool {
+    pub fn arrive(&mut self, frame: &Frame) -> bool {
         let is_up = self.link.is_receiving();
         if is_up {
             self.receive.arrive(self.edges, frame);

@@ -47,12 +47,12 @@ impl Receive {
     ///
     /// # Panics
     /// When there is no frame.
-    pub(crate) fn arrive(&mut self, edge: u64, frame: Frame) {
+    pub(crate) fn arrive(&mut self, edge: u64, frame: &Frame) {
         assert!(!frame.bytes.is_empty(), "a frame without bytes");
         let start = self.taken_until.max(edge * PER_EDGE) + BEFORE * BYTE;
         let length = frame.bytes.len() as u64;
         self.taken_until = start + (length + AFTER) * BYTE;
-        let beats = beats(&frame);
+        let beats = beats(frame);
         let count = beats.len() as u64;
         // The last beat waits for the FCS.
         let end = (start + (length + 4) * BYTE).div_ceil(PER_EDGE);

@@ -75,7 +75,7 @@ fn the_link_comes_up_with_a_cable_and_receive_enabled() {
     mac.hear(None);
     mac.edge(&UP);
     assert!(!mac.pins().aligned);
-    assert!(!mac.arrive(Frame { bytes: vec![0; 64], is_bad: false }), "the link is down");
+    assert!(!mac.arrive(&Frame { bytes: vec![0; 64], is_bad: false }), "the link is down");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn frames_arrive_whole_in_order_at_the_rate_of_the_wire_with_idle_beats_inside()
     let frames: Vec<(Vec<u8>, bool)> =
         lengths.iter().enumerate().map(|(at, length)| (frame(&mut random, *length), at % 4 == 2)).collect();
     for (bytes, is_bad) in &frames {
-        assert!(mac.arrive(Frame { bytes: bytes.clone(), is_bad: *is_bad }));
+        assert!(mac.arrive(&Frame { bytes: bytes.clone(), is_bad: *is_bad }));
     }
     let (start, mut got, mut bytes, mut idle) = (mac.edges(), Vec::new(), Vec::new(), 0);
     while !mac.is_idle() || mac.pins().rx.is_some() {
@@ -106,9 +106,10 @@ fn frames_arrive_whole_in_order_at_the_rate_of_the_wire_with_idle_beats_inside()
     assert!(idle > 0, "some frames have idle beats inside");
     // 12.5 bytes a nanosecond, 24 around each frame; the last gap of 12 is not waited for.
     let on_wire: usize = lengths.iter().map(|length| length + 24).sum::<usize>() - 12;
-    let edges = on_wire as f64 / 12.5 * 0.322_265_625;
-    let took = (mac.edges() - start) as f64;
-    assert!((took - edges).abs() < 4.0, "{took} edges, not {edges}");
+    // That is 0.02578125 edges a byte.
+    let edges = on_wire as u64 * 2_578_125 / 100_000_000;
+    let took = mac.edges() - start;
+    assert!(took.abs_diff(edges) < 4, "{took} edges, not {edges}");
 }
 
 #[test]
@@ -132,8 +133,8 @@ fn frames_leave_whole_and_no_faster_than_the_wire() {
             .collect();
         assert_eq!(sent, expected);
         let on_wire: usize = frames.iter().map(|bytes| bytes.len() + 24).sum();
-        let least = on_wire as f64 / 12.5 * 0.322_265_625;
-        assert!((mac.edges() - start) as f64 >= least - 1.0);
+        let least = on_wire as u64 * 2_578_125 / 100_000_000;
+        assert!(mac.edges() - start + 1 >= least);
     }
 }
 
