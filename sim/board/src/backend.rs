@@ -34,17 +34,19 @@ pub struct BoardBackend {
     identity: Identity,
     pair: Arc<Mutex<Pair>>,
     index: usize,
+    config: Config,
     fired: Mutex<BTreeSet<usize>>,
 }
 
 impl BoardBackend {
-    /// The board of this index, set up by its host: a master, with a table of messages.
+    /// The board of this index, set up by its host as `config` says, with a table of messages.
     #[must_use]
-    pub fn new(pair: &Arc<Mutex<Pair>>, index: usize) -> Self {
+    pub fn new(pair: &Arc<Mutex<Pair>>, index: usize, config: Config) -> Self {
         let backend = Self {
             identity: Identity { name: format!("board{index}"), numa_node: None },
             pair: Arc::clone(pair),
             index,
+            config,
             fired: Mutex::default(),
         };
         backend.set_up();
@@ -59,7 +61,7 @@ impl BoardBackend {
     fn set_up(&self) {
         let mut pair = self.pair();
         let pci = &mut pair.board(self.index).pci;
-        pci.set_config(Config { msix_mask: false, ..Config::default() });
+        pci.set_config(self.config);
         for vector in 0..VECTORS as u64 {
             let words = [MESSAGES_AT, 0, vector, 0].map(|word| u32::try_from(word).expect("32 bits"));
             for (at, word) in (0..).zip(words) {

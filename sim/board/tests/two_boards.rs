@@ -6,7 +6,7 @@ use std::time::Duration;
 use stroma_abi::desc::Parameters;
 use stroma_abi::kernel::traversal::Traversal;
 use stroma_abi::{Psn, Qpn};
-use stroma_board::pcie::{Room, Weather};
+use stroma_board::pcie::{Config, Room, Weather};
 use stroma_board::{BoardBackend, Pair};
 use stroma_device::Backend;
 use stroma_party::{address, pattern, target, task};
@@ -33,8 +33,8 @@ struct End {
 }
 
 impl End {
-    fn open(pair: &Arc<Mutex<Pair>>, index: usize) -> Self {
-        let backend: Arc<dyn Backend> = Arc::new(BoardBackend::new(pair, index));
+    fn open(pair: &Arc<Mutex<Pair>>, index: usize, config: Config) -> Self {
+        let backend: Arc<dyn Backend> = Arc::new(BoardBackend::new(pair, index, config));
         let device = Device::builder().timeout(Duration::from_mins(1)).open(backend).expect("a card");
         device.port().set_mac(address(index).mac).expect("a register");
         device.port().set_address(0, address(index).ip).expect("a register");
@@ -168,8 +168,8 @@ fn walk(near: &End, far: &End, caller: &QueuePair, seed: u64) {
     assert!(near.bytes(ANSWER_AT, 1000) == values[2000..3000], "the third value");
 }
 
-fn story(pair: &Arc<Mutex<Pair>>, seed: u64) {
-    let ends = [0, 1].map(|index| End::open(pair, index));
+fn story(pair: &Arc<Mutex<Pair>>, seed: u64, configs: [Config; 2]) {
+    let ends = [0, 1].map(|index| End::open(pair, index, configs[index]));
     let [near, far] = &ends;
     let [caller, _called] = connect(&ends);
     write_and_read(near, far, &caller, seed);
@@ -183,7 +183,7 @@ fn lock(pair: &Mutex<Pair>) -> MutexGuard<'_, Pair> {
 #[test]
 fn a_write_and_a_kernel_run_between_two_boards() {
     let pair = boards(1, false);
-    story(&pair, 1);
+    story(&pair, 1, [Config::default(); 2]);
     assert_eq!(lock(&pair).lost(), 0);
     assert!(lock(&pair).board(0).pci.iommu().faults().is_empty());
 }
@@ -191,7 +191,7 @@ fn a_write_and_a_kernel_run_between_two_boards() {
 #[test]
 fn they_run_while_the_mac_stalls_and_credits_run_dry() {
     let pair = boards(2, true);
-    story(&pair, 2);
+    story(&pair, 2, [Config::default(); 2]);
     let mut pair = lock(&pair);
     for index in 0..2 {
         let board = pair.board(index);
@@ -200,11 +200,23 @@ fn they_run_while_the_mac_stalls_and_credits_run_dry() {
     }
 }
 
+#[test]
+fn they_run_in_hosts_with_other_sizes() {
+    let small =
+        Config { max_payload: 128, max_read: 128, extended_tags: false, boundary: 128, ..Config::default() };
+    let large = Config { max_payload: 1024, max_read: 4096, ..Config::default() };
+    let pair = boards(5, false);
+    story(&pair, 5, [small, large]);
+    drop(pair);
+    let pair = boards(6, true);
+    story(&pair, 6, [large, small]);
+}
+
 /// WRITEs begin, the function of the near board is reset behind them when `is_calm`, or while they are under way, and everything is done anew.
 fn reset(seed: u64, is_calm: bool) {
     let pair = boards(seed, true);
     {
-        let ends = [0, 1].map(|index| End::open(&pair, index));
+        let ends = [0, 1].map(|index| End::open(&pair, index, Config::default()));
         let [near, far] = &ends;
         let [caller, _called] = connect(&ends);
         let piece = near.memory.piece(0, 16 * 1024).expect("inside");
@@ -222,7 +234,7 @@ fn reset(seed: u64, is_calm: bool) {
     }
     // As the system does when a program has ended whose card forgot what it had.
     lock(&pair).board(0).pci.iommu().unmap_between(0, u64::MAX).expect("whole mappings");
-    story(&pair, seed);
+    story(&pair, seed, [Config::default(); 2]);
 }
 
 #[test]
