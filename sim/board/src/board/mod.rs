@@ -151,7 +151,7 @@ impl Board {
         let shown = self.pins.to_mac(&self.shell);
         self.shell.tick(self.mac_clock);
         self.mac.edge(&shown);
-        self.pins.set_mac(&mut self.shell, self.mac.pins());
+        self.pins.show_mac(&mut self.shell, self.mac.pins());
         self.shell.eval();
     }
 
@@ -183,8 +183,8 @@ impl Board {
     /// After an edge of the core's clock: what the others show now reaches the shell.
     fn settle(&mut self) {
         copy(&self.to_shell, &self.card, &mut self.shell);
-        self.pins.set_block(&mut self.shell, self.pci.pins());
-        self.pins.set_mac(&mut self.shell, self.mac.pins());
+        self.pins.show_block(&mut self.shell, self.pci.pins());
+        self.pins.show_mac(&mut self.shell, self.mac.pins());
         let is_in_reset = self.is_in_reset();
         self.pins.set(&mut self.shell, "reset", u64::from(is_in_reset));
         let is_measured = self.sensor_at.take_if(|due| *due <= self.cycle).is_some();

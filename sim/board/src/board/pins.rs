@@ -228,7 +228,7 @@ impl Pins {
     }
 
     /// What the block shows to the shell.
-    pub(crate) fn set_block(&self, model: &mut Model, block: &pcie::ToShell) {
+    pub(crate) fn show_block(&self, model: &mut Model, block: &pcie::ToShell) {
         self.set_beat(model, &CQ, block.cq.as_ref());
         self.set_beat(model, &RC, block.rc.as_ref());
         self.set_all(model, "s_axis_rq_tready", block.rq_ready);
@@ -277,7 +277,7 @@ impl Pins {
     }
 
     /// What the MAC shows to the shell.
-    pub(crate) fn set_mac(&self, model: &mut Model, mac: &mac::ToShell) {
+    pub(crate) fn show_mac(&self, model: &mut Model, mac: &mac::ToShell) {
         self.set(model, MAC_RX.valid, u64::from(mac.rx.is_some()));
         if let Some(beat) = &mac.rx {
             model.set_wide(self.0[MAC_RX.data], &beat.data);

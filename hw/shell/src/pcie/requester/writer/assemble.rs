@@ -65,6 +65,8 @@ block! {
         pub leaves: Signal<Out, Bit>,
         pub is_idle: Signal<Out, Bit>,
         step: Reg<Bits<5>>,
+        /// The step whose beat begins with the descriptor.
+        head_step: Signal<Local, Bits<5>>,
         /// Its number, from the first step on.
         number: Reg<Bits<6>>,
         has_room: Reg<Bit>,
@@ -147,12 +149,16 @@ impl Logic for Assemble {
             }
         }
         self.some.d.next = self.moves.val() & !(self.recipe.val().is_late & self.is_first.val());
+        self.head_step.next = 0.into();
+        if self.recipe.val().is_late {
+            self.head_step.next = 1.into();
+        }
         if self.moves.val() {
             self.step.d.next = self.step.q.val() + 1;
             if self.is_last.val() {
                 self.step.d.next = 0.into();
             }
-            self.heads.d.next = self.step.q.val() == bit_cast::<5, 1>(self.recipe.val().is_late.into());
+            self.heads.d.next = self.step.q.val() == self.head_step.val();
             self.now.d.next = self.turned[4].val();
             self.before.d.next = self.now.q.val();
             self.from_before.d.next = !(self.every.val() << self.recipe.val().turn);
