@@ -594,6 +594,7 @@ fn the_fields_of_a_target_lie_where_the_address_has_them() {
 fn places_without_a_kernel_have_no_op_code() {
     let mut callees = Callees::new(&[Some(7), None, Some(9)]);
     callees.kind.next.begins = true;
+    callees.room.next = 0xffff.into();
     for (operation, kernel) in [(7, 0), (9, 2), (0, NO_KERNEL), (1, NO_KERNEL)] {
         let target = RpcTarget { operation, ..RpcTarget::default() };
         callees.arrival.next = Arrival { va: target.to_address().into(), ..Arrival::default() };
