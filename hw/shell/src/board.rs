@@ -6,7 +6,6 @@ mod tests;
 pub mod thermometer;
 
 use rust_hdl::prelude::*;
-use stroma_abi::Field;
 use stroma_abi::regs::Reg as Register;
 use stroma_abi::regs::map::board;
 use stroma_hw::block;
@@ -39,15 +38,10 @@ const ROWS: [Register; 16] = [
     board::INTERRUPTS_FAILED,
 ];
 
-/// Where a part of a register is.
-fn place(reg: &Register, name: &str) -> Field {
+/// The lowest bit of a part of a register.
+pub(crate) fn low<const N: usize>(reg: &Register, name: &str) -> Constant<Bits<N>> {
     let entry = reg.fields.iter().find(|entry| entry.name == name);
-    entry.unwrap_or_else(|| panic!("register {} has no part {name}", reg.name)).field
-}
-
-/// Its lowest bit.
-fn low<const N: usize>(reg: &Register, name: &str) -> Constant<Bits<N>> {
-    number(place(reg, name).offset())
+    number(entry.unwrap_or_else(|| panic!("register {} has no part {name}", reg.name)).field.offset())
 }
 
 block! {

@@ -1,15 +1,13 @@
 //! The shell as a whole: everything between the pins of the vendor's IP and the ports of the card.
 
 use rust_hdl::prelude::*;
-use stroma_abi::regs::Reg as Register;
 use stroma_abi::regs::map::board;
 use stroma_hw::block;
-use stroma_hw::constant::number;
 use stroma_hw::prim::reg::Reg;
 use stroma_hw::prim::sync2::Sync2;
 use stroma_hw::stream::StreamSource;
 
-use crate::board::Board;
+use crate::board::{Board, low};
 use crate::mac::lights::Lights;
 use crate::mac::link::Link;
 use crate::mac::receive::Receive;
@@ -27,12 +25,6 @@ const PLACES_LOG: usize = TAGS_LOG + 3;
 
 /// The way of a board to host memory.
 pub type HostMemory = Requester<TAGS_LOG, PLACES_LOG>;
-
-/// The lowest bit of a part of a register.
-fn low(reg: &Register, name: &str) -> Constant<Bits<6>> {
-    let entry = reg.fields.iter().find(|entry| entry.name == name);
-    number(entry.unwrap_or_else(|| panic!("register {} has no part {name}", reg.name)).field.offset())
-}
 
 block! {
     /// Joins MAC, PCIe block, sensor and cage to a card.

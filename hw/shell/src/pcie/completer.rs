@@ -25,7 +25,7 @@ mod model;
 mod tests;
 
 pub use answers::CcBeat;
-pub use bus::{BOARD_AT, RegAnswer, RegRequest};
+pub use bus::{RegAnswer, RegRequest};
 pub use gate::CqBeat;
 
 use rust_hdl::prelude::*;

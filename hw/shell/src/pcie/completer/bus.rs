@@ -4,6 +4,7 @@
 mod tests;
 
 use rust_hdl::prelude::*;
+use stroma_abi::regs::map::BOARD_AT;
 use stroma_hw::block;
 use stroma_hw::constant::number;
 use stroma_hw::host::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
@@ -12,8 +13,6 @@ use stroma_hw::prim::skid::Skid;
 use stroma_hw::record;
 use stroma_hw::stream::{StreamSink, StreamSource};
 
-/// Where the registers of the board begin in BAR0: the last 4 KiB of what the card's map leaves to it.
-pub const BOARD_AT: usize = 0xf000;
 /// Pages of 4 KiB, the unit in which they are told from the card's.
 const PAGE_BITS: usize = 12;
 
