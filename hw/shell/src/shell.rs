@@ -230,6 +230,14 @@ block! {
     }
 }
 
+impl Shell {
+    /// One that waits for at most `patience` cycles, below 2^21, for what is under way when the host resets the function; `default()` for 2^20.
+    #[must_use]
+    pub fn new(patience: u32) -> Self {
+        Self { restart: Restart::new(patience), ..Self::default() }
+    }
+}
+
 impl Logic for Shell {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]

@@ -191,6 +191,14 @@ pub fn emit_shell() -> Result<Rtl, EmitError> {
     emit("stroma_shell", Shell::default)
 }
 
+/// The same for simulations, in which 4 ms are minutes: a shell that waits for at most `patience` cycles when the function is reset.
+///
+/// # Errors
+/// As [`emit_shell`].
+pub fn emit_impatient_shell(patience: u32) -> Result<Rtl, EmitError> {
+    emit("stroma_shell", move || Shell::new(patience))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,6 @@ pub mod kernels;
 pub mod nic;
 pub mod profile;
 
-pub use blocks::{BLOCKS, NamedBlock, emit_shell};
+pub use blocks::{BLOCKS, NamedBlock, emit_impatient_shell, emit_shell};
 pub use describe::describe;
 pub use profile::{Capacity, Profile};

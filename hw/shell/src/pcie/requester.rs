@@ -150,6 +150,7 @@ impl<const LOG: usize, const PLACES: usize> Logic for Requester<LOG, PLACES> {
         StreamSource::<RqBeat>::join(&mut self.writer.rq, &mut self.merge.writes);
         StreamSource::<RqBeat>::join(&mut self.reader.rq, &mut self.merge.reads);
         self.merge.stamp.next = self.reader.rq_stamp.val();
+        self.merge.fits.next = self.reader.rq_fits.val();
         self.merge.left.next = self.writer.left.val();
         self.merge.is_master.next = self.is_master.val();
         self.merge.credits.next = self.pcie_tfc_nph_av.val();

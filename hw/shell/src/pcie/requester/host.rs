@@ -57,6 +57,7 @@ pub(super) const FAULTS: [Fault; 15] = [
 struct Answer {
     tag: u8,
     packets: VecDeque<Vec<RcBeat>>,
+    beats: usize,
     due: u64,
 }
 
@@ -68,6 +69,8 @@ pub(super) struct Host {
     pub(super) boundary: usize,
     /// Each read is answered in one piece.
     pub(super) in_one: bool,
+    /// Nothing is answered.
+    pub(super) holds: bool,
     /// Until the answer, at most.
     pub(super) delay: u64,
     /// Credits for reads that are free, and when others will be.
@@ -85,6 +88,7 @@ impl Host {
             random: SplitMix64::new(seed),
             boundary: 64,
             in_one: false,
+            holds: false,
             delay: 200,
             credits: 64,
             credit_delay: 30,
@@ -127,13 +131,18 @@ impl Host {
         let data: Vec<u8> = (address..).take(length).map(|address| self.byte(address)).collect();
         let due = now + 5 + self.random.below(self.delay + 1);
         let packets = self.packets(address, &data, tag, fault).into();
-        self.answers.push(Answer { tag, packets, due });
+        self.answers.push(Answer { tag, packets, beats: length / 64, due });
         data
     }
 
     /// Requests that are under way.
     pub(super) fn under_way(&self) -> usize {
         self.answers.iter().filter(|answer| !answer.packets.is_empty()).count()
+    }
+
+    /// Completions that the block may hold at worst: of requests whose last one it has not given away, one for each beat.
+    pub(super) fn held(&self) -> usize {
+        self.answers.iter().filter(|answer| !answer.packets.is_empty()).map(|answer| answer.beats).sum()
     }
 
     /// Forgets a request that nobody waits for any more.
@@ -143,9 +152,8 @@ impl Host {
 
     /// The next packet, of any request whose time has come.
     pub(super) fn packet(&mut self, now: u64) -> Option<Vec<RcBeat>> {
-        let ready: Vec<usize> = (0..self.answers.len())
-            .filter(|at| self.answers[*at].due <= now && !self.answers[*at].packets.is_empty())
-            .collect();
+        let is_due = |answer: &Answer| !self.holds && answer.due <= now && !answer.packets.is_empty();
+        let ready: Vec<usize> = (0..self.answers.len()).filter(|at| is_due(&self.answers[*at])).collect();
         if ready.is_empty() {
             return None;
         }

@@ -18,9 +18,9 @@ block! {
     ///
     /// A read waits until the writes that were accepted before it have gone: `stamp` says how many bursts those were, `left` how many have. It waits
     /// for a credit of the far end, too, with one to spare, for the block would hold it and all writes behind it; a read of the last eight cycles
-    /// may not be missing from `credits` yet, so each of those needs one more. Writes do not wait for reads.
+    /// may not be missing from `credits` yet, so each of those needs one more. And it waits until its answer `fits` the block. Writes do not wait for reads.
     ///
-    /// - **Ports** `writes`, `reads`: transactions, those of reads one beat each; `stamp`: of the read on offer; `left`: bursts that `writes` has
+    /// - **Ports** `writes`, `reads`: transactions, those of reads one beat each; `stamp`: of the read on offer; `fits`: there is room for its answer, and was in the cycle before it goes; `left`: bursts that `writes` has
     ///   given; `is_master`: any may begin; `credits`: non-posted headers, 15 stands for more; `rq`: the block. `sends_write`, `sends_read`: the block has taken one. `is_between`: none is half
     ///   sent or on offer.
     /// - **Latency** 1 cycle for writes, 2 for reads. **Rate** 1 beat per cycle; a read every second cycle at most.
@@ -33,6 +33,7 @@ block! {
         pub writes: StreamSink<RqBeat>,
         pub reads: StreamSink<RqBeat>,
         pub stamp: Signal<In, Bits<32>>,
+        pub fits: Signal<In, Bit>,
         pub left: Signal<In, Bits<32>>,
         pub is_master: Signal<In, Bit>,
         pub credits: Signal<In, Bits<4>>,
@@ -88,6 +89,7 @@ impl Logic for Merge {
         self.is_due.d.next = self.reads.valid.val()
             & !self.enters_read.val()
             & self.has_credit.val()
+            & self.fits.val()
             & (!self.ahead.val().any() | self.ahead.val().get_bit(31));
         self.reads.ready.next = self.is_read.val() & self.cut.sink.ready.val();
         self.writes.ready.next =

@@ -20,6 +20,11 @@ use split::Split;
 
 /// Tags without the extended field.
 const FEW_TAGS: usize = 32;
+/// Completions that the block has room for. PG213 lists 128 of them and 32 KiB; others have measured 256, and rely on it
+/// (cocotbext-pcie, Corundum). A beat of a read comes in no more than one, for hosts cut at multiples of 64 bytes.
+const COMPLETIONS: usize = 256;
+/// Beats of the largest read.
+const MOST_BEATS: usize = 8;
 
 record! {
     /// A read that waits to be sent.
@@ -51,6 +56,8 @@ block! {
     ///   answered with an error; they wrap. `is_drained`: every burst is answered.
     /// - **Responses** all beats of a request that failed, see [`Gather`], or whose last completion did not come within 2^24 cycles of its being
     ///   the oldest, are slave errors; those of the burst's other requests are good.
+    /// - **Room** the block promises the host room for all completions and has it for 256. `rq_fits`: at most 240 beats are under way, from their request's leaving to
+    ///   its last completion or to the end of its time; a request that leaves is not in it in the next cycle, so two of 8 beats may leave before it falls.
     /// - **Latency** 1 cycle from `ar` to `rq`, 4 from the last beat of `rc` to `r`. **Rate** 1 request per cycle, 1 beat of `rc` and of `r` per cycle.
     /// - **Backpressure** `ar` waits when all tags are in use or 16 requests are not sent; `rc` is always taken. `ar.ready` follows `stops` combinationally,
     ///   nothing else follows a port.
@@ -68,6 +75,7 @@ block! {
         pub r: StreamSource<ReadBeat<512>>,
         pub rq: StreamSource<RqBeat>,
         pub rq_stamp: Signal<Out, Bits<32>>,
+        pub rq_fits: Signal<Out, Bit>,
         pub rc: StreamSink<RcBeat>,
         pub unexpected: Signal<Out, Bits<32>>,
         pub timeouts: Signal<Out, Bits<32>>,
@@ -82,6 +90,10 @@ block! {
         used: Reg<Bits<8>>,
         unsent: Reg<Bits<8>>,
         is_wide: Reg<Bit>,
+        /// Beats of the requests that are sent and wait, those that came in the cycle before, and whether the block has room for two requests more.
+        owed: Reg<Bits<9>>,
+        came: Reg<Bits<4>>,
+        is_roomy: Reg<Bit>,
         /// Tags whose time was over.
         lost: Reg<Bits<128>>,
         lost_count: Reg<Bits<8>>,
@@ -96,6 +108,7 @@ block! {
         has_tag: Signal<Local, Bit>,
         room: Signal<Local, Bit>,
         limit: Signal<Local, Bits<8>>,
+        owed_then: Signal<Local, Bits<9>>,
         is_lost: Signal<Local, Bit>,
         leaves_out: Signal<Local, Bit>,
         opens: Signal<Local, Bit>,
@@ -105,6 +118,7 @@ block! {
         ends: Signal<Local, Bit>,
         tags: Constant<Bits<8>> = number(1_u64 << LOG),
         few_tags: Constant<Bits<8>> = number(FEW_TAGS.min(1 << LOG)),
+        most_owed: Constant<Bits<9>> = number(COMPLETIONS - 2 * MOST_BEATS),
         every: Constant<Bits<LOG>> = number((1_u64 << LOG) - 1),
         few: Constant<Bits<LOG>> = number(FEW_TAGS.min(1 << LOG) - 1),
         dword_count_at: Constant<Bits<10>> = number(RQ_DWORD_COUNT_AT),
@@ -126,7 +140,10 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
     #[expect(clippy::too_many_lines, reason = "most of it joins the parts")]
     fn update(&mut self) {
         clock!(self, clock, split, asked, gather, deliver);
-        dff_setup!(self, clock, newest, used, unsent, is_wide, lost, lost_count, open, is_empty);
+        dff_setup!(
+            self, clock, newest, used, unsent, is_wide, owed, came, is_roomy, lost, lost_count, open,
+            is_empty
+        );
         dff_setup!(self, clock, unexpected_count, timeout_count, failed_count);
         self.split.reset.next = self.reset.val();
         self.asked.reset.next = self.reset.val();
@@ -151,7 +168,8 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         self.is_lost.next = self.lost.q.val().get_bit(self.slot.val().index());
         // A slot without beats takes the place of one that is lost. Nothing unsent may be in front of it, see `is_sent`.
         self.leaves_out.next = self.is_lost.val() & self.has_tag.val() & !self.unsent.q.val().any();
-        self.room.next = self.has_tag.val() & !self.is_lost.val() & self.asked.sink.ready.val();
+        self.room.next =
+            self.has_tag.val() & !self.is_lost.val() & self.is_roomy.q.val() & self.asked.sink.ready.val();
         self.split.pieces.ready.next = self.room.val();
         self.opens.next = self.room.val() & self.split.pieces.valid.val();
         self.asked.sink.valid.next = self.opens.val();
@@ -214,6 +232,21 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         if !self.uses.val() & self.deliver.frees.val() {
             self.used.d.next = self.used.q.val() - 1;
         }
+        self.came.d.next = 0.into();
+        if self.gather.ends.val() {
+            self.came.d.next = self.gather.ended.val();
+        }
+        self.owed_then.next = self.owed.q.val() - bit_cast::<9, 4>(self.came.q.val());
+        if self.sends.val() {
+            self.owed_then.next =
+                self.owed_then.val() + bit_cast::<9, 4>(self.asked.source.payload.val().beats);
+        }
+        if self.deliver.gives_up.val() {
+            self.owed_then.next = self.owed_then.val() - bit_cast::<9, 4>(self.deliver.given_up.val());
+        }
+        self.owed.d.next = self.owed_then.val();
+        self.is_roomy.d.next = self.owed.q.val() <= self.most_owed.val();
+        self.rq_fits.next = self.is_roomy.q.val();
         if self.deliver.gives_up.val() {
             self.lost.d.next = self.lost.q.val().replace_bit(self.deliver.head.val().index(), true);
             self.lost_count.d.next = self.lost_count.q.val() + 1;
@@ -256,6 +289,9 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
             self.used.d.next = 0.into();
             self.unsent.d.next = 0.into();
             self.is_wide.d.next = false;
+            self.owed.d.next = 0.into();
+            self.came.d.next = 0.into();
+            self.is_roomy.d.next = false;
             self.lost.d.next = 0.into();
             self.lost_count.d.next = 0.into();
             self.open.d.next = 0.into();

@@ -17,6 +17,8 @@ use super::rig::{Burst, Far, any_burst, below, burst, send};
 const LIMIT: u64 = 400_000;
 /// Cycles after which it gives up on a read here; longer than any stall.
 const PATIENCE: u32 = 30_000;
+/// Completions that the block has room for.
+const COMPLETIONS: usize = 256;
 
 /// A request that is to come, and what became of it.
 struct Piece {
@@ -62,7 +64,9 @@ struct Rig {
     back: usize,
     back_bytes: usize,
     reads_back: usize,
+    /// The most requests that were under way, and beats of theirs.
     most: usize,
+    most_beats: usize,
     /// Tags of reads that were never answered.
     lost: BTreeSet<u8>,
     strays: u64,
@@ -106,6 +110,7 @@ impl Rig {
             back_bytes: 0,
             reads_back: 0,
             most: 0,
+            most_beats: 0,
             lost: BTreeSet::new(),
             strays: 0,
             pushed: 0,
@@ -260,6 +265,9 @@ impl Rig {
                 piece.data = Some(self.host.read(self.bench.cycle(), address, length, tag, piece.fault));
                 self.asked += 1;
                 self.most = self.most.max(self.asked - self.back);
+                let beats = self.host.held();
+                assert!(beats <= COMPLETIONS, "{beats} beats are under way: the block has no room for that");
+                self.most_beats = self.most_beats.max(beats);
             }
             Request::Write { address, ref bytes } => {
                 let (burst, expected) = self.expected.pop_front().expect("nothing more is to come");
@@ -360,7 +368,7 @@ impl Rig {
         self.r_cycles.clear();
         self.lost.clear();
         (self.answered, self.asked, self.back, self.back_bytes, self.reads_back) = (0, 0, 0, 0, 0);
-        (self.most, self.strays, self.pushed) = (0, 0, 0);
+        (self.most, self.most_beats, self.strays, self.pushed) = (0, 0, 0, 0);
         self.before = [self.w, self.ar, self.rc].map(|source| self.bench[source].sent());
     }
 }
@@ -410,10 +418,28 @@ fn uses_all_tags_and_no_others() {
         rig.host.delay = 0;
         rig.host.credits = 1000;
         rig.bench[rig.rc].pause(Pause::Always);
-        (0..40).for_each(|at| rig.read(4096 * at, 64, &[]));
+        (0..200).for_each(|at| rig.read(4096 * at, 1, &[]));
         (0..1000).for_each(|_| rig.step());
         assert_eq!(rig.most, tags);
         rig.bench[rig.rc].pause(Pause::None);
+        rig.finish();
+    }
+}
+
+/// Hosts may cut answers into pieces of 64 bytes and send all of them at once: what is asked for has to have room in the block.
+#[test]
+fn asks_for_no_more_than_the_block_can_hold() {
+    let mut rig = Rig::new::<7, 10>(PATIENCE, 31);
+    for (read_log, beats) in [(7, 2), (8, 4), (9, 8)] {
+        rig.settings(8, read_log, true, 7);
+        rig.host.delay = 0;
+        rig.host.credits = 1000;
+        rig.host.holds = true;
+        (0..40).for_each(|at| rig.read(4096 * at, 64, &[]));
+        (0..1000).for_each(|_| rig.step());
+        assert!(rig.most_beats > COMPLETIONS - 2 * 8, "{} beats of {beats} a read", rig.most_beats);
+        assert_eq!(rig.most, rig.most_beats / beats);
+        rig.host.holds = false;
         rig.finish();
     }
 }
@@ -443,7 +469,7 @@ fn requests_wait_for_the_master_bit() {
 fn stops_between_bursts() {
     let mut rig = Rig::new::<7, 10>(PATIENCE, 6);
     let mut random = SplitMix64::new(7);
-    mix(&mut rig, &mut random, 60, 0);
+    mix(&mut rig, &mut random, 120, 0);
     (0..300).for_each(|_| rig.step());
     assert!(!read::<bool>(&rig.bench, "is_drained"));
     rig.set("stops", 1);

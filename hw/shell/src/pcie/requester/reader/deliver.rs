@@ -43,7 +43,7 @@ block! {
     /// - **Ports** `opens`, `slot`, `promise`: the next slot is in use; `some`: any is; `mask`: bits of a slot that count; `head`: the oldest; `is_sent`: its
     ///   request has left; `waiting`: slots that are not whole; `failed`: the oldest has failed. `write`, `write_slot`, `write_place`, `write_data`:
     ///   payload. `r`: the beats, all of a slot with an error if it failed. `frees`: the oldest is free again; `fails`: and had failed;
-    ///   `gives_up`: its time is over.
+    ///   `gives_up`, `given_up`: its time is over, and it had so many beats.
     /// - **Latency** 2 cycles from `waiting` to `r`. **Rate** 1 beat per cycle.
     /// - **Backpressure** `r.ready` stops it; `frees` and `fails` follow it combinationally.
     /// - **Reset** forgets all slots.
@@ -68,6 +68,7 @@ block! {
         pub frees: Signal<Out, Bit>,
         pub fails: Signal<Out, Bit>,
         pub gives_up: Signal<Out, Bit>,
+        pub given_up: Signal<Out, Bits<4>>,
         promises: LutRam<Promise, LOG>,
         memory: ClockedStream<Bits<512>, PLACES, true>,
         labels: Fifo<Label, 2>,
@@ -157,6 +158,7 @@ impl<const LOG: usize, const PLACES: usize> Logic for Deliver<LOG, PLACES> {
         // Only what is sent waits.
         self.expires.next = self.some.val() & self.waits.val() & (self.timer.q.val() == self.patience.val());
         self.gives_up.next = self.expires.val();
+        self.given_up.next = self.now.val().beats;
         self.timer.d.next = 0.into();
         if self.some.val() & self.waits.val() & !self.expires.val() {
             self.timer.d.next = self.timer.q.val() + 1;

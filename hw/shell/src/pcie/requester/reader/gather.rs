@@ -32,6 +32,8 @@ record! {
         pub tag: Bits<8>,
         /// A request waits for it.
         pub is_ours: Bit,
+        /// Beats of that request.
+        pub length: Bits<4>,
         /// Where its next beat goes.
         pub place: Bits<3>,
         /// Beats that are still to come.
@@ -52,7 +54,7 @@ block! {
     /// takes three dwords, so each beat of payload ends with the first three of the next beat of the packet.
     ///
     /// - **Ports** `rc`: the block's packets; `opens`, `slot`, `beats`: a request is sent; `gives_up`, `lost`: nobody waits for this
-    ///   one any more; `waiting`: requests without their last completion; `look`, `failed`: what became of one that does not wait. `write`,
+    ///   one any more; `waiting`: requests without their last completion; `look`, `failed`: what became of one that does not wait; `ends`, `ended`: one of so many beats has its last completion in this cycle. `write`,
     ///   `write_slot`, `write_place`, `write_data`: payload. `is_unexpected`: a packet came for no request.
     /// - **Errors** a request has failed when any of its completions has an error code, a status, poison, another byte count or
     ///   length than due, or was discontinued. It waits on until its last completion, which says so, or has a status, or ends the request by its error code. A
@@ -73,6 +75,8 @@ block! {
         pub waiting: Signal<Out, Bits<128>>,
         pub look: Signal<In, Bits<LOG>>,
         pub failed: Signal<Out, Bit>,
+        pub ends: Signal<Out, Bit>,
+        pub ended: Signal<Out, Bits<4>>,
         pub write: Signal<Out, Bit>,
         pub write_slot: Signal<Out, Bits<LOG>>,
         pub write_place: Signal<Out, Bits<3>>,
@@ -108,7 +112,8 @@ block! {
         count: Signal<Local, Bits<7>>,
         fits: Signal<Local, Bit>,
         // Its end.
-        ends: Signal<Local, Bit>,
+        is_end: Signal<Local, Bit>,
+        is_given_up: Signal<Local, Bit>,
         is_short: Signal<Local, Bit>,
         closes: Signal<Local, Bit>,
         made: Signal<Local, Progress>,
@@ -180,6 +185,7 @@ impl<const LOG: usize> Logic for Gather<LOG> {
         if self.begins.val() {
             self.packet.d.next.tag = self.tag.val();
             self.packet.d.next.is_ours = self.is_ours.val();
+            self.packet.d.next.length = self.lengths.read_data.val();
             self.packet.d.next.place = bit_cast::<3, 4>(self.lengths.read_data.val() - self.known.val().due);
             self.packet.d.next.left = self.count.val();
             self.packet.d.next.due = self.known.val().due - bit_cast::<4, 7>(self.count.val());
@@ -201,7 +207,7 @@ impl<const LOG: usize> Logic for Gather<LOG> {
         self.closing.d.next = self.begins.val() & self.beat.val().last;
 
         // It goes on: three dwords of each beat belong to the beat before.
-        self.ends.next = self.takes.val() & self.inside.q.val() & self.beat.val().last;
+        self.is_end.next = self.takes.val() & self.inside.q.val() & self.beat.val().last;
         self.is_short.next = self.beat.val().discontinue;
         if self.beat.val().last {
             if (self.packet.q.val().left != 1) | (self.beat.val().keep != self.tail.val()) {
@@ -232,10 +238,10 @@ impl<const LOG: usize> Logic for Gather<LOG> {
             | (self.beat.val().data << self.payload_bits.val());
 
         // It is through. One of a single beat has no payload, whatever it says.
-        self.closes.next = (self.ends.val() | self.closing.q.val()) & self.packet.q.val().is_ours;
+        self.closes.next = (self.is_end.val() | self.closing.q.val()) & self.packet.q.val().is_ours;
         self.made.next.due = self.packet.q.val().due;
         self.made.next.failed =
-            self.packet.q.val().failed | self.closing.q.val() | (self.ends.val() & self.is_short.val());
+            self.packet.q.val().failed | self.closing.q.val() | (self.is_end.val() & self.is_short.val());
         self.progress.write_enable.next = self.closes.val();
         self.progress.write_address.next = self.own.val();
         self.progress.write_data.next = self.made.val();
@@ -245,6 +251,9 @@ impl<const LOG: usize> Logic for Gather<LOG> {
         self.lengths.write_enable.next = self.opens.val();
         self.lengths.write_address.next = self.slot.val();
         self.lengths.write_data.next = self.beats.val();
+        self.is_given_up.next = self.gives_up.val() & (self.lost.val() == self.own.val());
+        self.ends.next = self.closes.val() & self.packet.q.val().is_last & !self.is_given_up.val();
+        self.ended.next = self.packet.q.val().length;
         self.waits_then.next = self.waits.q.val();
         self.begun_then.next = self.begun.q.val();
         if self.closes.val() {
@@ -255,9 +264,9 @@ impl<const LOG: usize> Logic for Gather<LOG> {
         }
         if self.gives_up.val() {
             self.waits_then.next = self.waits_then.val().replace_bit(self.lost.val().index(), false);
-            if self.lost.val() == self.own.val() {
-                self.packet.d.next.is_ours = self.begins.val() & self.is_ours.val();
-            }
+        }
+        if self.is_given_up.val() {
+            self.packet.d.next.is_ours = self.begins.val() & self.is_ours.val();
         }
         if self.opens.val() {
             self.waits_then.next = self.waits_then.val().replace_bit(self.slot.val().index(), true);

@@ -12,6 +12,8 @@ use crate::pcie::requester::fields::WRITE_SEQUENCES;
 
 /// log2 of the transactions, and of bursts without any, that are not answered.
 const OPEN_LOG: usize = 6;
+/// Those that the level of `order` does not show when `room` is decided: one on its way, one of that cycle, one of the next.
+const UNSEEN: usize = 3;
 
 record! {
     /// A report of the block: this transaction has reached a point where nothing sent later can overtake it.
@@ -40,8 +42,8 @@ block! {
     ///   that has none; `room`: it may; `sequence`: the number it has. `reports`: of the block, two a cycle, in any order; those of
     ///   numbers that are not under way are not looked at. `b`: a good response for each burst, in order.
     /// - **Latency** 2 cycles from a report to `b`. **Rate** 1 transaction per cycle.
-    /// - **Backpressure** `room` falls with 61 transactions not reported, and lets one more begin at once; or with 64 that are not answered; responses that nobody takes wait, 63
-    ///   of them. No combinational path from port to port.
+    /// - **Backpressure** `room` falls with 61 transactions not reported, and lets one more begin at once; or when no more than two find a place among the 64 that are not answered;
+    ///   responses that nobody takes wait, 63 of them. No combinational path from port to port.
     /// - **Reset** forgets everything, and begins with number 0.
     /// - **Limits** a report that never comes holds up the bursts from there on: the block reports each transaction once.
     pub struct Answers {
@@ -58,9 +60,12 @@ block! {
         fresh: Reg<Bits<6>>,
         oldest: Reg<Bits<6>>,
         numbered: Reg<Bits<6>>,
-        has_number: Reg<Bit>,
+        has_room: Reg<Bit>,
         /// Numbers that are not reported.
         pending: Reg<Bits<64>>,
+        /// What began in the cycle before, on its way into `order`: which transaction begins is known late.
+        entering: Reg<Open>,
+        enters: Reg<Bit>,
         order: Fifo<Open, OPEN_LOG>,
         owed: Reg<Bits<6>>,
         report: Signal<Local, Report>,
@@ -73,6 +78,7 @@ block! {
         pays: Signal<Local, Bit>,
         last_number: Constant<Bits<6>> = number(WRITE_SEQUENCES - 1),
         most: Constant<Bits<6>> = number(WRITE_SEQUENCES - 2),
+        most_open: Constant<Bits<16>> = number((1 << OPEN_LOG) - UNSEEN),
     }
 }
 
@@ -80,14 +86,16 @@ impl Logic for Answers {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, order);
-        dff_setup!(self, clock, fresh, oldest, numbered, has_number, pending, owed);
+        dff_setup!(self, clock, fresh, oldest, numbered, has_room, pending, entering, enters, owed);
         self.order.reset.next = self.reset.val();
-        self.room.next = self.has_number.q.val() & self.order.sink.ready.val();
+        self.room.next = self.has_room.q.val();
         self.sequence.next = self.fresh.q.val();
 
-        self.order.sink.valid.next = self.starts.val();
-        self.order.sink.payload.next.ends = self.ends.val();
-        self.order.sink.payload.next.is_empty = self.is_empty.val();
+        self.enters.d.next = self.starts.val();
+        self.entering.d.next.ends = self.ends.val();
+        self.entering.d.next.is_empty = self.is_empty.val();
+        self.order.sink.valid.next = self.enters.q.val();
+        self.order.sink.payload.next = self.entering.q.val();
         self.begins.next = self.starts.val() & !self.is_empty.val();
         self.still_pending.next = self.pending.q.val();
         for i in 0..2 {
@@ -125,7 +133,8 @@ impl Logic for Answers {
             self.numbered.d.next = self.numbered.q.val() - 1;
         }
         // One may begin before this is seen.
-        self.has_number.d.next = self.numbered.q.val() < self.most.val();
+        self.has_room.d.next =
+            (self.numbered.q.val() < self.most.val()) & (self.order.level.val() <= self.most_open.val());
 
         self.b.valid.next = self.owed.q.val().any();
         self.b.payload.next.resp = 0.into();
@@ -141,8 +150,9 @@ impl Logic for Answers {
             self.fresh.d.next = 0.into();
             self.oldest.d.next = 0.into();
             self.numbered.d.next = 0.into();
-            self.has_number.d.next = false;
+            self.has_room.d.next = false;
             self.pending.d.next = 0.into();
+            self.enters.d.next = false;
             self.owed.d.next = 0.into();
         }
     }

@@ -2,7 +2,7 @@
 
 use rust_hdl::prelude::*;
 use stroma_hw::constant::number;
-use stroma_hw::prim::reg::Reg;
+use stroma_hw::prim::skid::Skid;
 use stroma_hw::stream::{StreamSink, StreamSource};
 use stroma_hw::{block, record};
 
@@ -43,22 +43,20 @@ block! {
     ///
     /// - **Ports** `plans`: plans; `recipes`: one each, in order.
     /// - **Latency** 1 cycle. **Rate** 1 plan per cycle.
-    /// - **Backpressure** holds one recipe; `plans.ready` follows `recipes.ready` combinationally.
+    /// - **Backpressure** holds two recipes; no combinational path from port to port: whether a recipe is done with is known late.
     /// - **Reset** empties it.
     pub struct Prepare {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub plans: StreamSink<Plan>,
         pub recipes: StreamSource<Recipe>,
-        some: Reg<Bit>,
-        made: Reg<Recipe>,
+        made: Skid<Recipe>,
         plan: Signal<Local, Plan>,
         first_at: Signal<Local, Bits<4>>,
         dwords: Signal<Local, Bits<11>>,
         with_descriptor: Signal<Local, Bits<11>>,
         is_late: Signal<Local, Bit>,
         steps: Signal<Local, Bits<11>>,
-        advance: Signal<Local, Bit>,
         four: Constant<Bits<4>> = number(4_u64),
         sixteen: Constant<Bits<11>> = number(16_u64),
         every: Constant<Bits<16>> = number(0xffff_u64),
@@ -71,11 +69,11 @@ block! {
 impl Logic for Prepare {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, some, made);
-        self.recipes.valid.next = self.some.q.val();
-        self.recipes.payload.next = self.made.q.val();
-        self.advance.next = self.recipes.ready.val() | !self.some.q.val();
-        self.plans.ready.next = self.advance.val();
+        clock!(self, clock, made);
+        self.made.reset.next = self.reset.val();
+        self.made.sink.valid.next = self.plans.valid.val();
+        self.plans.ready.next = self.made.sink.ready.val();
+        StreamSource::<Recipe>::link(&mut self.recipes, &mut self.made.source);
 
         self.plan.next = self.plans.payload.val();
         self.first_at.next = self.plan.val().start.get_bits::<4>(0);
@@ -91,30 +89,24 @@ impl Logic for Prepare {
             self.steps.next = ((self.with_descriptor.val() + 15) >> 4) + 1;
         }
 
-        if self.advance.val() {
-            self.some.d.next = self.plans.valid.val();
-            self.made.d.next.descriptor = self.kind.val()
-                | (bit_cast::<128, 62>(self.plan.val().start) << self.address_at.val())
-                | (bit_cast::<128, 11>(self.dwords.val()) << self.dword_count_at.val());
-            self.made.d.next.turn = self.four.val() - self.first_at.val();
-            self.made.d.next.is_late = self.is_late.val();
-            self.made.d.next.last_step = bit_cast::<5, 11>(self.steps.val() - 1);
-            self.made.d.next.beats = self.plan.val().beats;
-            self.made.d.next.keep = self.every.val();
-            if self.with_descriptor.val().get_bits::<4>(0).any() {
-                self.made.d.next.keep = self.every.val()
-                    >> (self.sixteen.val() - bit_cast::<11, 4>(self.with_descriptor.val().get_bits::<4>(0)));
-            }
-            self.made.d.next.first_be = self.plan.val().first_be;
-            self.made.d.next.last_be = self.plan.val().last_be;
-            if self.dwords.val() == 1 {
-                self.made.d.next.last_be = 0.into();
-            }
-            self.made.d.next.ends = self.plan.val().ends;
-            self.made.d.next.is_empty = self.plan.val().is_empty;
+        self.made.sink.payload.next.descriptor = self.kind.val()
+            | (bit_cast::<128, 62>(self.plan.val().start) << self.address_at.val())
+            | (bit_cast::<128, 11>(self.dwords.val()) << self.dword_count_at.val());
+        self.made.sink.payload.next.turn = self.four.val() - self.first_at.val();
+        self.made.sink.payload.next.is_late = self.is_late.val();
+        self.made.sink.payload.next.last_step = bit_cast::<5, 11>(self.steps.val() - 1);
+        self.made.sink.payload.next.beats = self.plan.val().beats;
+        self.made.sink.payload.next.keep = self.every.val();
+        if self.with_descriptor.val().get_bits::<4>(0).any() {
+            self.made.sink.payload.next.keep = self.every.val()
+                >> (self.sixteen.val() - bit_cast::<11, 4>(self.with_descriptor.val().get_bits::<4>(0)));
         }
-        if self.reset.val() {
-            self.some.d.next = false;
+        self.made.sink.payload.next.first_be = self.plan.val().first_be;
+        self.made.sink.payload.next.last_be = self.plan.val().last_be;
+        if self.dwords.val() == 1 {
+            self.made.sink.payload.next.last_be = 0.into();
         }
+        self.made.sink.payload.next.ends = self.plan.val().ends;
+        self.made.sink.payload.next.is_empty = self.plan.val().is_empty;
     }
 }
