@@ -1,9 +1,9 @@
 //! What the host asks of the card: its loads and stores.
 //!
 //! ```text
-//!   cq ─▶ gate ─▶ requests ─▶ stores ─▶ ┐
-//!                    │ heads            ├ bus ─▶ the card, the table of vectors, the board
-//!   cc ◀───────── answers ──── loads ─▶ ┘
+//!   cq ─▶ gate ─▶ cut ─▶ requests ─▶ stores ─▶ ┐
+//!                           │ heads            ├ bus ─▶ the card, the table of vectors, the board
+//!   cc ◀──────────────── answers ──── loads ─▶ ┘
 //! ```
 //!
 //! [`gate`] lets in what is whole, [`requests`] makes stores of writes and hands reads to [`answers`], and [`bus`] carries both out, in order. [`fields`] says
@@ -31,6 +31,7 @@ pub use gate::CqBeat;
 use rust_hdl::prelude::*;
 use stroma_hw::block;
 use stroma_hw::host::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
+use stroma_hw::prim::skid::Skid;
 use stroma_hw::stream::{StreamSink, StreamSource};
 
 use answers::Answers;
@@ -46,7 +47,7 @@ block! {
     ///   with `stops` the card may be reset. `errors`: requests that were broken, and are dropped as if they had never come; `unsupported`: those that are refused,
     ///   or dropped because nobody waits for an answer.
     /// - **Order** of the host: a read is carried out when every write before it has been answered by the card, a write when the read before it has been.
-    /// - **Latency** 8 cycles from the last beat of a write to its first store on `aw`, 10 from a read to its first load.
+    /// - **Latency** 9 cycles from the last beat of a write to its first store on `aw`, 11 from a read to its first load.
     ///   **Rate** a write of 64 bytes every 13 cycles.
     /// - **Backpressure** 128 beats wait in front, then `cq` stalls. A completion that cannot go holds up everything behind its request.
     /// - **Reset** forgets everything; the hard block and the card have to be reset with it. Counters wrap.
@@ -70,6 +71,8 @@ block! {
         pub errors: Signal<Out, Bits<32>>,
         pub unsupported: Signal<Out, Bits<32>>,
         gate: Gate,
+        /// What a request wants next follows from its bytes, and what the gate lets go from its counts: a cycle for each.
+        cut: Skid<Whole>,
         requests: Requests,
         answers: Answers,
         bus: Bus,
@@ -79,14 +82,16 @@ block! {
 impl Logic for Completer {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, gate, requests, answers, bus);
+        clock!(self, clock, gate, cut, requests, answers, bus);
         self.gate.reset.next = self.reset.val();
+        self.cut.reset.next = self.reset.val();
         self.requests.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
         self.bus.reset.next = self.reset.val();
 
         StreamSink::<CqBeat>::link(&mut self.cq, &mut self.gate.cq);
-        StreamSource::<Whole>::join(&mut self.gate.source, &mut self.requests.sink);
+        StreamSource::<Whole>::join(&mut self.gate.source, &mut self.cut.sink);
+        StreamSource::<Whole>::join(&mut self.cut.source, &mut self.requests.sink);
         StreamSource::<Head>::join(&mut self.requests.heads, &mut self.answers.heads);
         StreamSource::<Store>::join(&mut self.requests.stores, &mut self.bus.stores);
         StreamSource::<Load>::join(&mut self.answers.loads, &mut self.bus.loads);

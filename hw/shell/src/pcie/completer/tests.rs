@@ -285,8 +285,8 @@ fn latency(kind: usize, port: &str) -> u64 {
 
 #[test]
 fn latencies_are_as_said() {
-    assert_eq!(latency(WRITE, "aw$valid"), 8);
-    assert_eq!(latency(READ, "ar$valid"), 10);
+    assert_eq!(latency(WRITE, "aw$valid"), 9);
+    assert_eq!(latency(READ, "ar$valid"), 11);
 }
 
 #[test]
