@@ -59,18 +59,19 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// The stage of `ci`: the folder of one board, with the whole card in it.
 pub(crate) fn stage() -> Result<()> {
-    folder_of(CI_BOARD)
+    folder_of(CI_BOARD).map(drop)
 }
 
 /// The stage of `nightly`: the folders of all boards.
 pub(crate) fn all() -> Result<()> {
-    stroma_boards::names().into_iter().try_for_each(folder_of)
+    stroma_boards::names().into_iter().try_for_each(|name| folder_of(name).map(drop))
 }
 
-fn folder_of(name: &str) -> Result<()> {
+/// The folder of a board with the whole card in it, written and checked.
+pub(crate) fn folder_of(name: &str) -> Result<PathBuf> {
     let options =
         Options { board: name.to_owned(), profile: Profile::HundredG, kernels: None, ila: false, out: None };
-    prepare(&options, &Board::named(name)?).map(drop)
+    prepare(&options, &Board::named(name)?)
 }
 
 /// The folder of a board, written and checked.

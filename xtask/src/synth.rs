@@ -1,9 +1,11 @@
-//! `synth`: what the card's blocks take of the chip, how deep their logic is, and whether a change made either worse.
+//! `synth`: what the card's blocks and the tops of boards take of the chip, how deep their logic is, and whether a change made either worse.
 
 mod baseline;
+mod board;
 mod cells;
 mod figures;
 mod netlist;
+mod part;
 mod ports;
 mod report;
 #[cfg(test)]
@@ -52,6 +54,9 @@ pub(crate) struct Options {
     /// The whole card as one: takes an hour and 8 GB
     #[arg(long, conflicts_with = "block")]
     card: bool,
+    /// The whole top of a board, with vendor IP as black boxes: takes an hour or more, and over 14 GB
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["block", "card", "ports"])]
+    board: Option<String>,
     /// Only whether an output of the card follows an input within the cycle
     #[arg(long, conflicts_with_all = ["block", "card", "update"])]
     ports: bool,
@@ -61,14 +66,17 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The whole card as one.
-    pub(crate) fn card() -> Self {
-        Self { card: true, ..Self::default() }
+    /// The whole top of a board.
+    pub(crate) fn board(name: &str) -> Self {
+        Self { board: Some(name.to_owned()), ..Self::default() }
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if let Some(name) = &options.board {
+        return board::run(name, options.update);
+    }
     setup::run(Routine::Ci)?;
     if options.ports {
         return unjoined();

@@ -14,6 +14,8 @@ pub struct Board {
     pub board_part: String,
     /// Dies of the part.
     pub slrs: u8,
+    /// What the part has for a design.
+    pub resources: Resources,
     /// The host.
     pub pcie: Pcie,
     /// The network.
@@ -36,6 +38,28 @@ impl Board {
     pub fn pcie_ip(&self) -> &'static str {
         if self.pcie.block.starts_with("PCIE4CE4") { "pcie4c_uscale_plus" } else { "pcie4_uscale_plus" }
     }
+}
+
+/// What a part has for a design.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resources {
+    /// Lookup tables.
+    pub lut: u64,
+    /// Those of them that can be RAM or shift register.
+    pub lut_ram: u64,
+    /// Flip-flops.
+    pub ff: u64,
+    /// Block RAM, in units of 36 Kb.
+    pub bram: u64,
+    /// Ultra RAM.
+    pub uram: u64,
+    /// DSP slices.
+    pub dsp: u64,
+    /// Who says so.
+    pub sources: Vec<String>,
+    /// Where they disagree, and what one of them alone says.
+    pub doubtful: Vec<String>,
 }
 
 /// A pin of a single wire.

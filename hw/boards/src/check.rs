@@ -115,6 +115,7 @@ impl Board {
         }
         let sources = [
             ("the board", &self.sources),
+            ("resources", &self.resources.sources),
             ("pcie", &self.pcie.sources),
             ("qsfp", &self.qsfp.sources),
             ("clock", &self.clock.sources),
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn lanes_dies_macs_and_sources_that_cannot_be_are_found() {
         type Change = fn(&mut Board);
-        let changes: [(Change, &str); 5] = [
+        let changes: [(Change, &str); 6] = [
             (
                 |board| "X1Y48~X1Y50".clone_into(&mut board.qsfp.transceivers),
                 "the transceivers X1Y48~X1Y50 are 3 sites, expected 4",
@@ -222,6 +223,7 @@ mod tests {
                 |board| "CMACE4_X0Y1".clone_into(&mut board.qsfp.mac),
                 "the MAC CMACE4_X0Y1 is not among those that the cage reaches: CMACE4_X0Y6, CMACE4_X0Y7, CMACE4_X0Y8",
             ),
+            (|board| board.resources.sources.clear(), "resources names no source"),
             (|board| board.flash.sources.clear(), "flash names no source"),
         ];
         for (change, expected) in changes {

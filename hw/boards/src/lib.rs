@@ -27,7 +27,7 @@ mod verilog;
 mod xdc;
 
 pub use blackbox::{blackbox, blackboxes};
-pub use board::{Board, Cage, Differential, Flash, Lanes, Oscillator, Pcie, Pin, Satellite};
+pub use board::{Board, Cage, Differential, Flash, Lanes, Oscillator, Pcie, Pin, Resources, Satellite};
 pub use check::Slip;
 pub use facts::{Command, ObjectProperty, Vivado};
 pub use folder::{Folder, Sources, Unwritten};
@@ -111,6 +111,8 @@ mod tests {
         cage: (&'static str, f64),
         transceivers: &'static str,
         mac: &'static str,
+        /// Thousands of lookup tables and of registers, units of block RAM, ultra RAM, DSP slices, as the boards' data sheets are quoted.
+        resources: [u64; 5],
     }
 
     const KNOWN: [Known; 5] = [
@@ -122,6 +124,7 @@ mod tests {
             cage: ("N36", 161.132_812_5),
             transceivers: "X0Y28~X0Y31",
             mac: "CMACE4_X0Y4",
+            resources: [872, 1743, 1344, 640, 5952],
         },
         Known {
             name: "u200",
@@ -131,6 +134,7 @@ mod tests {
             cage: ("M11", 156.25),
             transceivers: "X1Y48~X1Y51",
             mac: "CMACE4_X0Y6",
+            resources: [1182, 2364, 2160, 960, 6840],
         },
         Known {
             name: "u250",
@@ -140,6 +144,7 @@ mod tests {
             cage: ("M11", 156.25),
             transceivers: "X1Y44~X1Y47",
             mac: "CMACE4_X0Y8",
+            resources: [1728, 3456, 2688, 1280, 12288],
         },
         Known {
             name: "u280",
@@ -149,6 +154,7 @@ mod tests {
             cage: ("T42", 156.25),
             transceivers: "X0Y40~X0Y43",
             mac: "CMACE4_X0Y6",
+            resources: [1304, 2607, 2016, 960, 9024],
         },
         Known {
             name: "u55c",
@@ -158,6 +164,7 @@ mod tests {
             cage: ("AD42", 161.132_812_5),
             transceivers: "X0Y24~X0Y27",
             mac: "CMACE4_X0Y3",
+            resources: [1304, 2607, 2016, 960, 9024],
         },
     ];
 
@@ -171,6 +178,10 @@ mod tests {
             assert_eq!((pcie.reset.pin.as_str(), qsfp.clock.p.as_str()), (known.reset, known.cage.0));
             assert!((qsfp.clock.mhz - known.cage.1).abs() < 1e-9, "{}: {}", known.name, qsfp.clock.mhz);
             assert_eq!((qsfp.transceivers.as_str(), qsfp.mac.as_str()), (known.transceivers, known.mac));
+            let Resources { lut, lut_ram, ff, bram, uram, dsp, .. } = board.resources;
+            let thousands = |count: u64| (count + 500) / 1000;
+            assert_eq!([thousands(lut), thousands(ff), bram, uram, dsp], known.resources, "{}", known.name);
+            assert!(ff == 2 * lut && lut_ram < lut, "{}", known.name);
         }
     }
 

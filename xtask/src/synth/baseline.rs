@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use stroma_boards::Board;
 
 use super::figures::{Figures, nanoseconds};
 use crate::workspace;
@@ -38,6 +39,9 @@ pub(crate) struct Row {
 pub(crate) struct Baseline {
     /// The whole card, measured by command alone.
     pub(crate) card: Option<Row>,
+    /// Whole tops of boards, by the names of the boards; they have several clocks, and no period.
+    #[serde(default)]
+    pub(crate) board: BTreeMap<String, Row>,
     /// Blocks that can be emitted and are not measured, each with the reason.
     pub(crate) left_out: BTreeMap<String, String>,
     pub(crate) block: BTreeMap<String, Row>,
@@ -66,12 +70,22 @@ impl Baseline {
                 bail!("`{name}` is both measured and left out");
             }
         }
-        for (name, row) in baseline
+        for name in baseline.board.keys() {
+            Board::named(name)?;
+        }
+        let one_clock = baseline
             .block
             .iter()
             .map(|(name, row)| (name.as_str(), row))
-            .chain(baseline.card.iter().map(|row| ("card", row)))
-        {
+            .chain(baseline.card.iter().map(|row| ("card", row)));
+        let several_clocks = baseline.board.iter().map(|(name, row)| (name.as_str(), row));
+        if let Some((name, _)) = one_clock.clone().find(|(_, row)| row.figures.period_ps.is_none()) {
+            bail!("`{name}` has no period");
+        }
+        if let Some((name, _)) = several_clocks.clone().find(|(_, row)| row.figures.period_ps.is_some()) {
+            bail!("`{name}` has a period, and more than one clock");
+        }
+        for (name, row) in one_clock.chain(several_clocks) {
             if row.exception.as_ref().is_some_and(|why| why.trim().is_empty()) {
                 bail!("`{name}` is an exception without a reason");
             }
@@ -102,6 +116,9 @@ impl Baseline {
         );
         if let Some(card) = &self.card {
             text += &card.text("card");
+        }
+        for (name, row) in &self.board {
+            text += &row.text(&format!("board.{name}"));
         }
         text += "\n[left_out]\n";
         for (name, why) in &self.left_out {
@@ -134,8 +151,9 @@ fn quoted(text: &str) -> String {
 
 fn inline(figures: &Figures) -> String {
     let Figures { lut, lut_ram, ff, bram18, uram, dsp, levels, period_ps } = figures;
+    let period = period_ps.map(|period| format!(", period_ps = {period}")).unwrap_or_default();
     format!(
-        "{{ lut = {lut}, lut_ram = {lut_ram}, ff = {ff}, bram18 = {bram18}, uram = {uram}, dsp = {dsp}, levels = {levels}, period_ps = {period_ps} }}"
+        "{{ lut = {lut}, lut_ram = {lut_ram}, ff = {ff}, bram18 = {bram18}, uram = {uram}, dsp = {dsp}, levels = {levels}{period} }}"
     )
 }
 
@@ -155,14 +173,15 @@ pub(crate) fn findings(name: &str, row: &Row, now: &Figures) -> Vec<String> {
             findings.push(format!("{name}: {what} {before} -> {now}, more than {percent} %"));
         }
     }
-    if exceeds(before.period_ps.into(), now.period_ps.into(), LONGER_PERIOD) {
+    let longer = |(before, now): (u32, u32)| exceeds(before.into(), now.into(), LONGER_PERIOD);
+    if before.period_ps.zip(now.period_ps).is_some_and(longer) {
         findings.push(format!(
             "{name}: period {} -> {} ns, more than {LONGER_PERIOD} %",
             before.period(),
             now.period()
         ));
     }
-    let too_slow = now.period_ps > LONGEST_PERIOD;
+    let too_slow = now.period_ps.is_some_and(|period| period > LONGEST_PERIOD);
     let too_deep = now.levels > MOST_LEVELS;
     match &row.exception {
         None if too_slow => {
@@ -191,14 +210,27 @@ fn exceeds(before: u64, now: u64, percent: u64) -> bool {
 mod tests {
     use super::*;
 
-    const FIGURES: Figures =
-        Figures { lut: 1000, lut_ram: 64, ff: 1000, bram18: 3, uram: 2, dsp: 1, levels: 9, period_ps: 4000 };
+    const FIGURES: Figures = Figures {
+        lut: 1000,
+        lut_ram: 64,
+        ff: 1000,
+        bram18: 3,
+        uram: 2,
+        dsp: 1,
+        levels: 9,
+        period_ps: Some(4000),
+    };
 
     /// Gives one figure a value.
     type Set = fn(&mut Figures, u32);
 
     fn row() -> Row {
         Row { ci: false, exception: None, figures: FIGURES }
+    }
+
+    /// The top of a board: it has no period.
+    fn top() -> Row {
+        Row { figures: Figures { period_ps: None, ..FIGURES }, ..row() }
     }
 
     fn changed(change: impl Fn(&mut Figures)) -> Vec<String> {
@@ -216,7 +248,7 @@ mod tests {
             (|now, to| now.bram18 = to.into(), 3, 4, "BRAM (18 Kb) 3 -> 4"),
             (|now, to| now.uram = to.into(), 2, 3, "URAM 2 -> 3"),
             (|now, to| now.dsp = to.into(), 1, 2, "DSP 1 -> 2"),
-            (|now, to| now.period_ps = to, 4120, 4121, "period 4.00 -> 4.12 ns"),
+            (|now, to| now.period_ps = Some(to), 4120, 4121, "period 4.00 -> 4.12 ns"),
             (|now, to| now.levels = to, 10, 11, "11 LUT levels, over 10"),
             (|now, to| now.lut_ram = to.into(), 64, 65, ""),
         ];
@@ -238,26 +270,40 @@ mod tests {
 
     #[test]
     fn the_longest_period_is_a_quarter_over_the_clocks_whatever_the_baseline_was() {
-        let row = |period_ps| Row { figures: Figures { period_ps, ..FIGURES }, ..row() };
-        let now = |period_ps| Figures { period_ps, ..FIGURES };
+        let now = |period| Figures { period_ps: Some(period), ..FIGURES };
+        let row = |period| Row { figures: now(period), ..row() };
         assert!(findings("parse", &row(5000), &now(5000)).is_empty());
         assert_eq!(findings("parse", &row(5001), &now(5001)), ["parse: period 5.00 ns, over 5.00 ns"]);
     }
 
     #[test]
     fn an_exception_lifts_the_two_limits_and_not_the_baseline_and_goes_when_it_is_idle() {
-        let figures = Figures { levels: 12, period_ps: 6000, ..FIGURES };
+        let figures = Figures { levels: 12, period_ps: Some(6000), ..FIGURES };
         let row = Row { exception: Some("a reason".into()), figures, ..row() };
         assert!(findings("parse", &row, &figures).is_empty());
-        let slower = findings("parse", &row, &Figures { period_ps: 6181, ..figures });
+        let slower = findings("parse", &row, &Figures { period_ps: Some(6181), ..figures });
         assert_eq!(slower, ["parse: period 6.00 -> 6.18 ns, more than 3 %"]);
-        let idle = findings("parse", &row, &Figures { levels: 10, period_ps: 5000, ..figures });
+        let idle = findings("parse", &row, &Figures { levels: 10, period_ps: Some(5000), ..figures });
         assert_eq!(idle, ["parse: within the limits, and needs its exception no more"]);
+    }
+
+    #[test]
+    fn the_top_of_a_board_is_held_to_its_size_and_levels_and_to_no_period() {
+        let row = top();
+        let now = |change: fn(&mut Figures)| {
+            let mut now = row.figures;
+            change(&mut now);
+            findings("u55c", &row, &now)
+        };
+        assert!(now(|_| ()).is_empty());
+        assert_eq!(now(|now| now.lut = 1031), ["u55c: LUT 1000 -> 1031, more than 3 %"]);
+        assert_eq!(now(|now| now.levels = 11), ["u55c: 11 LUT levels, over 10"]);
     }
 
     #[test]
     fn the_file_comes_back_as_it_was_written() {
         let mut baseline = Baseline { card: Some(row()), ..Baseline::default() };
+        baseline.board.insert("u55c".into(), top());
         baseline.left_out.insert("skid".into(), "part of \"others\"".into());
         baseline.block.insert("parse".into(), Row { ci: true, ..row() });
         baseline.block.insert("mmu".into(), Row { exception: Some("deep".into()), ..row() });
@@ -269,6 +315,7 @@ mod tests {
         let good = Baseline {
             block: BTreeMap::from([("parse".into(), row())]),
             left_out: BTreeMap::from([("skid".into(), "a primitive".into())]),
+            board: BTreeMap::from([("u55c".into(), top())]),
             ..Baseline::default()
         };
         let text = good.text();
@@ -287,6 +334,13 @@ mod tests {
         assert!(wrong("skid", "parse").contains("`parse` is both measured and left out"));
         assert!(wrong("[block.parse]", "[block.parse]\nsize = 1").contains("unknown field `size`"));
         assert!(wrong("[left_out]", "[left_out").contains("left_out"));
+        assert!(wrong("[board.u55c]", "[board.u55]").contains("no board is called u55;"));
+        assert!(wrong(", period_ps = 4000", "").contains("`parse` has no period"));
+        assert!(wrong("levels = 9 }", "levels = 9, period_ps = 1 }").contains("`u55c` has a period"));
+        assert!(
+            wrong("[board.u55c]", "[board.u55c]\nexception = ' '")
+                .contains("`u55c` is an exception without a reason")
+        );
     }
 
     #[test]

@@ -66,12 +66,15 @@ pub(crate) enum Class {
     BlockRam,
     UltraRam,
     Dsp,
+    /// Vendor IP, or a primitive that is neither logic nor memory: paths end and begin at it as they do at a port.
+    BlackBox,
     /// A note of yosys, no hardware.
     Note,
 }
 
-/// The class of a primitive.
-pub(crate) fn class(kind: &str) -> Result<Class> {
+/// The class of a cell.
+pub(crate) fn class(cell: &Cell) -> Result<Class> {
+    let kind = cell.kind.as_str();
     Ok(match kind {
         "LUT1" | "LUT2" | "LUT3" | "LUT4" | "LUT5" | "LUT6" => Class::Lut,
         "INV" => Class::Inverter,
@@ -84,6 +87,7 @@ pub(crate) fn class(kind: &str) -> Result<Class> {
         "DSP48E2" => Class::Dsp,
         "$scopeinfo" => Class::Note,
         _ if lut_ram_tables(kind).is_some() => Class::LutRam,
+        _ if cell.is_black_box => Class::BlackBox,
         _ => bail!(
             "the netlist holds a `{kind}`, which the timing model does not know\nnext step: teach xtask/src/synth/cells.rs"
         ),
@@ -99,6 +103,11 @@ pub(crate) fn lut_ram_tables(kind: &str) -> Option<u64> {
         "RAM32M16" | "RAM64M8" | "RAM256X1D" | "RAM512X1S" => 8,
         _ => return None,
     })
+}
+
+/// How many halves of 18 Kb a block RAM is.
+pub(crate) fn halves(kind: &str) -> u64 {
+    if kind == "RAMB36E2" { 2 } else { 1 }
 }
 
 /// A way through a cell, from a wire it reads to one it drives.
@@ -133,7 +142,7 @@ pub(crate) fn paths(cell: &Cell, class: Class) -> Paths<'_> {
         Class::SliceMux => every_way(cell, SLICE_MUX),
         Class::Carry => carry(cell),
         Class::LutRam | Class::ShiftRegister => lut_ram(cell),
-        Class::FlipFlop => registers(cell, |_| CLOCK_TO_OUTPUT),
+        Class::FlipFlop | Class::BlackBox => registers(cell, |_| CLOCK_TO_OUTPUT),
         Class::BlockRam | Class::UltraRam => registers(cell, |port| ram_output(cell, port)),
         Class::Dsp => dsp(cell),
     }

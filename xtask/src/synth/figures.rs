@@ -26,8 +26,8 @@ pub(crate) struct Figures {
     pub(crate) dsp: u64,
     /// The most lookup tables on a path.
     pub(crate) levels: u32,
-    /// The period that the slowest path asks for.
-    pub(crate) period_ps: u32,
+    /// The period that the slowest path asks for; none where there is more than one clock.
+    pub(crate) period_ps: Option<u32>,
 }
 
 impl Figures {
@@ -36,18 +36,18 @@ impl Figures {
         let mut figures = Self {
             lut: timing.inverters(),
             levels: timing.deepest(1).first().map_or(0, |path| path.levels),
-            period_ps: timing.slowest(1).first().map_or(0, |path| path.period),
+            period_ps: Some(timing.slowest(1).first().map_or(0, |path| path.period)),
             ..Self::default()
         };
         for cell in netlist.cells.values() {
-            match cells::class(&cell.kind)? {
+            match cells::class(cell)? {
                 Class::Lut | Class::ShiftRegister => figures.lut += 1,
                 Class::LutRam => figures.lut_ram += cells::lut_ram_tables(&cell.kind).unwrap_or(0),
                 Class::FlipFlop => figures.ff += 1,
-                Class::BlockRam => figures.bram18 += if cell.kind == "RAMB36E2" { 2 } else { 1 },
+                Class::BlockRam => figures.bram18 += cells::halves(&cell.kind),
                 Class::UltraRam => figures.uram += 1,
                 Class::Dsp => figures.dsp += 1,
-                Class::Inverter | Class::SliceMux | Class::Carry | Class::Note => {}
+                Class::Inverter | Class::SliceMux | Class::Carry | Class::BlackBox | Class::Note => {}
             }
         }
         figures.lut += figures.lut_ram;
@@ -56,13 +56,18 @@ impl Figures {
 
     /// Block RAM in units of 36 Kb, as data sheets count it.
     pub(crate) fn bram(&self) -> String {
-        format!("{}{}", self.bram18 / 2, if self.bram18 % 2 == 1 { ".5" } else { "" })
+        blocks(self.bram18)
     }
 
     /// The period in nanoseconds.
     pub(crate) fn period(&self) -> String {
-        nanoseconds(self.period_ps)
+        self.period_ps.map(nanoseconds).unwrap_or_default()
     }
+}
+
+/// Halves of block RAMs in units of 36 Kb.
+pub(crate) fn blocks(halves: u64) -> String {
+    format!("{}{}", halves / 2, if halves % 2 == 1 { ".5" } else { "" })
 }
 
 /// Picoseconds as nanoseconds, to a hundredth.

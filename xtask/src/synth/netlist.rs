@@ -1,6 +1,6 @@
 //! A mapped netlist, as yosys' `write_json` leaves it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -33,6 +33,9 @@ pub(crate) struct Cell {
     parameters: BTreeMap<String, String>,
     port_directions: BTreeMap<String, String>,
     connections: BTreeMap<String, Vec<Bit>>,
+    /// Nothing is known of it but its ports.
+    #[serde(skip)]
+    pub(crate) is_black_box: bool,
 }
 
 /// One bit of a port, of a cell or of the module, that has a wire.
@@ -97,6 +100,14 @@ impl Netlist {
     pub(crate) fn parse_all(text: &str) -> Result<BTreeMap<String, Self>> {
         let file: File = serde_json::from_str(text).context("the netlist is not what yosys writes")?;
         Ok(file.modules)
+    }
+
+    /// The same, in which cells of these kinds are black boxes.
+    pub(crate) fn with_black_boxes(mut self, kinds: &BTreeSet<String>) -> Self {
+        for cell in self.cells.values_mut() {
+            cell.is_black_box = kinds.contains(&cell.kind);
+        }
+        self
     }
 
     /// The bits of ports that come from outside.

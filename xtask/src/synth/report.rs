@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use stroma_boards::Board;
 
 use super::baseline::Baseline;
 use super::figures::{Figures, nanoseconds};
+use super::part::{self, Use};
 use super::timing::Path;
 
 /// What BALBOA, `StRoM`'s successor, is published to take: U55C, after routing, 500 queue pairs.
@@ -29,6 +31,20 @@ pub(crate) fn line(name: &str, figures: &Figures) -> String {
     )
 }
 
+/// What a top takes of a part.
+pub(crate) fn uses(part: &str, uses: &[Use]) -> String {
+    let mut text = format!("{:<18} {:>9} {:>9} {:>7}\n", "", "the top", "the part", "share");
+    for one in uses {
+        let _ = writeln!(text, "{:<18} {:>9} {:>9} {:>5} %", one.what, one.taken, one.has, one.percent());
+    }
+    text + &format!("the part is {part}; LUT RAM is part of LUT, BRAM in units of 36 Kb\n")
+}
+
+/// A path of a top, of which the lookup tables alone are told.
+pub(crate) fn depth(path: &Path) -> String {
+    format!("    {:>2} levels: {} -> {}\n", path.levels, path.from, path.to)
+}
+
 /// A path, from register to register, with the cells between.
 pub(crate) fn path(path: &Path) -> String {
     let mut text =
@@ -46,10 +62,10 @@ pub(crate) fn path(path: &Path) -> String {
 
 /// The generated page.
 pub(crate) fn page() -> Result<String> {
-    Ok(render(&Baseline::load()?))
+    render(&Baseline::load()?)
 }
 
-fn render(baseline: &Baseline) -> String {
+fn render(baseline: &Baseline) -> Result<String> {
     let mut text = String::from(
         "# Area and depth\n\n\
          Written by `cargo xtask docs` from [area.toml](../hw/top/area.toml); `cargo xtask synth --update` measures anew.\n\n\
@@ -78,11 +94,14 @@ fn render(baseline: &Baseline) -> String {
                      pairs) is published with 43,700 LUT, 103,000 FF and 101 BRAM.\n";
         }
     }
+    text += &tops(baseline)?;
     text += METHOD;
     text += "\n## Exceptions\n\n";
     let card = baseline.card.iter().map(|row| ("the card", row));
+    let boards = baseline.board.iter().map(|(name, row)| (name.as_str(), row));
     let exceptions: Vec<_> = (baseline.block.iter().map(|(name, row)| (name.as_str(), row)))
         .chain(card)
+        .chain(boards)
         .filter_map(|(name, row)| Some((name, row.exception.as_ref()?)))
         .collect();
     if exceptions.is_empty() {
@@ -97,11 +116,44 @@ fn render(baseline: &Baseline) -> String {
     for (name, why) in &baseline.left_out {
         let _ = writeln!(text, "| `{name}` | {why} |");
     }
-    text
+    Ok(text)
+}
+
+/// The section on tops of boards.
+fn tops(baseline: &Baseline) -> Result<String> {
+    let mut text = String::from(TOPS);
+    if baseline.board.is_empty() {
+        return Ok(
+            text + "`cargo xtask synth --board u55c --update` maps the top of U55C; it has not been measured yet.\n"
+        );
+    }
+    text += "| board | LUT | of them LUT RAM | FF | BRAM | URAM | DSP | levels |\n|---|--:|--:|--:|--:|--:|--:|--:|\n";
+    for (name, row) in &baseline.board {
+        let board = Board::named(name)?;
+        let uses = part::uses(&row.figures, &board.resources);
+        let mut line = |what: &str, shown: &dyn Fn(&Use) -> String, levels: &str| {
+            let cells: Vec<String> = uses.iter().map(shown).collect();
+            let _ = writeln!(text, "| {what} | {} | {levels} |", cells.join(" | "));
+        };
+        line(&format!("`{name}`: the top, yosys"), &|one| one.taken.clone(), &row.figures.levels.to_string());
+        line(&format!("`{}` has", board.part), &|one| one.has.to_string(), "");
+        line("share", &|one| format!("{} %", one.percent()), "");
+    }
+    Ok(text)
 }
 
 const COLUMNS: &str = "| block | LUT | of them LUT RAM | FF | BRAM | URAM | DSP | levels | period, ns |\n\
                        |---|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+
+const TOPS: &str = "
+## The top of a board
+
+`cargo xtask synth --board NAME` writes the folder of a board as `cargo xtask bitstream` does and maps the top in it as one: shell, card
+and all kernels. Vendor IP (PCIe block and MAC) and the primitives of clocks, pins and sensor are black boxes: the command counts
+them by kind, and what they take of the chip themselves is not in the figures. There is no period: the top has several clocks, and
+the model knows what a path asks for within one alone. A top that takes more than its part has is an error.
+
+";
 
 const METHOD: &str = "
 ## Method
@@ -144,7 +196,7 @@ mod tests {
         uram: 2,
         dsp: 1,
         levels: 8,
-        period_ps: 4234,
+        period_ps: Some(4234),
     };
 
     #[test]
@@ -152,10 +204,11 @@ mod tests {
         let row = Row { ci: false, exception: Some("a reason".into()), figures: FIGURES };
         let baseline = Baseline {
             card: Some(Row { figures: FIGURES, exception: Some("another".into()), ..Row::default() }),
+            board: BTreeMap::new(),
             left_out: BTreeMap::from([("skid".into(), "a primitive".into())]),
             block: BTreeMap::from([("parse".into(), row)]),
         };
-        let page = render(&baseline);
+        let page = render(&baseline).unwrap();
         for part in [
             "| `parse` | 2117 | 1152 | 244 | 34.5 | 2 | 1 | 8 | 4.23 |",
             "| `parse` | a reason |",
@@ -166,7 +219,41 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part} is not in\n{page}");
         }
-        assert!(render(&Baseline { card: None, ..baseline }).contains("has not been measured yet"));
+        let page = render(&Baseline { card: None, ..baseline }).unwrap();
+        assert!(
+            page.contains("--card --update` maps the card as one; it has not been measured yet"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn the_page_shows_the_top_of_a_board_beside_what_its_part_has_or_that_it_has_not_been_measured() {
+        let page = render(&Baseline::default()).unwrap();
+        let unmeasured =
+            "`cargo xtask synth --board u55c --update` maps the top of U55C; it has not been measured yet.";
+        assert!(page.contains(unmeasured), "{page}");
+        let figures = Figures { period_ps: None, ..FIGURES };
+        let row = Row { figures, exception: Some("wide".into()), ..Row::default() };
+        let page = render(&Baseline { board: BTreeMap::from([("u55c".into(), row)]), ..Baseline::default() })
+            .unwrap();
+        for part in [
+            "| `u55c`: the top, yosys | 2117 | 1152 | 244 | 34.5 | 2 | 1 | 8 |",
+            "| `xcu55c-fsvh2892-2L-e` has | 1303680 | 600960 | 2607360 | 2016 | 960 | 9024 |  |",
+            "| share | 0.2 % | 0.2 % | 0.0 % | 1.7 % | 0.2 % | 0.0 % |  |",
+            "| `u55c` | wide |",
+        ] {
+            assert!(page.contains(part), "{part} is not in\n{page}");
+        }
+        assert!(!page.contains(unmeasured), "{page}");
+    }
+
+    #[test]
+    fn what_a_top_takes_stands_beside_what_the_part_has() {
+        let board = Board::named("u55c").unwrap();
+        let text = uses(&board.part, &part::uses(&FIGURES, &board.resources));
+        assert!(text.contains("\nBRAM                    34.5      2016   1.7 %\n"), "{text}");
+        let widths: Vec<usize> = text.lines().take(7).map(str::len).collect();
+        assert_eq!(widths, [widths[0]; 7], "{text}");
     }
 
     #[test]

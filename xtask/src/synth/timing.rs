@@ -1,7 +1,7 @@
 //! Static timing: the longest paths of a netlist, by delay and by lookup tables.
 //!
 //! Paths run from register to register. A port counts as a register outside: a path from it begins with a flip-flop's clock to
-//! output, a path to it ends with a flip-flop's setup.
+//! output, a path to it ends with a flip-flop's setup. So does a black box.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +114,7 @@ impl<'a> Timing<'a> {
         let mut read_by_luts_alone = vec![true; self.drivers.len()];
         let mut cells = Vec::new();
         for (name, cell) in &netlist.cells {
-            let class = cells::class(&cell.kind)?;
+            let class = cells::class(cell)?;
             cells.push((name, cell, class));
             for pin in cell.inputs() {
                 readers[pin.net as usize] += 1;
