@@ -231,9 +231,10 @@ fn card(update: bool) -> Result<()> {
     let source = rtl::emit_profile(PROFILE)?;
     let top = rtl::top_module(&source)?;
     let folder = folder("card")?;
+    let bare = yosys::bare(&folder, &rtl::verilog(&source)?)?;
     let started = Instant::now();
     let bar = bar(0);
-    let text = yosys::run(&folder, &yosys::mapped(&rtl::verilog(&source)?, &top), |pass| {
+    let text = yosys::run(&folder, &yosys::mapped(&[bare], &top), |pass| {
         bar.set_message(format!("the card: {pass}"));
     });
     bar.finish_and_clear();

@@ -28,9 +28,10 @@ pub(crate) fn run(name: &str, update: bool) -> Result<()> {
     fs::write(&path, &boxes).with_context(|| format!("write {}", path.display()))?;
     let mut files = rtl::verilog(&sources.join("rtl"))?;
     files.push(path);
+    let bare = yosys::bare(&folder, &files)?;
     let started = Instant::now();
     let bar = super::bar(0);
-    let text = yosys::run(&folder, &yosys::mapped(&files, TOP), |pass| {
+    let text = yosys::run(&folder, &yosys::mapped(&[bare], TOP), |pass| {
         bar.set_message(format!("the top of {}: {pass}", board.name));
     });
     bar.finish_and_clear();
