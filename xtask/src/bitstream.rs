@@ -22,7 +22,7 @@ use crate::{process, setup, tools, workspace};
 use check::Bench;
 
 /// The board that `ci` looks at: the one that is synthesised as a whole, too.
-const CI_BOARD: &str = "u55c";
+pub(crate) const CI_BOARD: &str = "u55c";
 
 /// What `cargo xtask bitstream` accepts.
 #[derive(Args)]

@@ -133,6 +133,7 @@ enum Task {
     ///
     /// yosys maps each block of the 100g card to UltraScale+, a simple model estimates the period of its slowest path, and
     /// hw/top/area.toml says what it came to before. An estimate to compare versions by, not what a placed card will do.
+    /// With --board it is the whole top of a board, beside what the part has.
     Synth(synth::Options),
     /// Drive the emitted Verilog with cocotb: registers, a copy, a WRITE to and from a peer made of scapy
     ///

@@ -151,7 +151,8 @@ const TOPS: &str = "
 `cargo xtask synth --board NAME` writes the folder of a board as `cargo xtask bitstream` does and maps the top in it as one: shell, card
 and all kernels. Vendor IP (PCIe block and MAC) and the primitives of clocks, pins and sensor are black boxes: the command counts
 them by kind, and what they take of the chip themselves is not in the figures. There is no period: the top has several clocks, and
-the model knows what a path asks for within one alone. A top that takes more than its part has is an error.
+the model knows what a path asks for within one alone. Levels are those of any path. A top that takes more than its part has is an
+error.
 
 ";
 
@@ -166,12 +167,13 @@ const METHOD: &str = "
   delay for each kind of cell, and for each wire 0.20 + 0.03 log2(n) + 0.0015 n ns for n readers. On 18 public designs with routed
   reports such a model ranked them well (Spearman 0.89) and was within about 25 %. It knows no placement, no congestion and no
   crossing between dies.
-- Ports count as registers outside. Paths that begin at `reset` are left out: a wire to thousands of registers is given a tree of
-  copies or a clock's buffer. Paths through several blocks show in the card alone.
+- Ports and black boxes count as registers outside. Paths that begin at `reset` are left out: a wire to thousands of registers is
+  given a tree of copies or a clock's buffer. Paths through several blocks show in the card and in a top alone.
 
 `cargo xtask synth` fails when a block has grown against area.toml by more than 3 % LUT, 1 % FF or 3 % period, or by any RAM or DSP
 slice, and when it takes more than 5.00 ns (1.25 times the clock's period) or 10 levels without an exception. `ci` does the same
-for the blocks marked `ci` there, and checks on the card as it is written that no output follows an input within the cycle.
+for the blocks marked `ci` there, `--card` and `--board` for the card and for a top, which has no period. `ci` also checks on the card
+as it is written that no output follows an input within the cycle.
 `cargo xtask synth --block NAME` prints the worst paths of a block.
 ";
 
