@@ -39,7 +39,7 @@ pub(crate) fn checked(files: &[PathBuf], top: &str) -> String {
     read(files, top) + "check -assert\n"
 }
 
-/// The given files as one in `folder`, without the first contents of memories: they are zeros, which join nothing and take nothing, and yosys
+/// The given files as one in `folder`, without the first contents of memories: they are zeros, which join nothing and take next to nothing, and yosys
 /// would unroll them word by word, for minutes and, in a whole card, gigabytes.
 pub(crate) fn bare(folder: &Path, files: &[PathBuf]) -> Result<PathBuf> {
     let mut text = String::new();
