@@ -234,7 +234,7 @@ fn card(update: bool) -> Result<()> {
     let bare = yosys::bare(&folder, &rtl::verilog(&source)?)?;
     let started = Instant::now();
     let bar = bar(0);
-    let text = yosys::run(&folder, &yosys::mapped(&[bare], &top), |pass| {
+    let text = yosys::run(&folder, &yosys::mapped_whole(&[bare], &top), |pass| {
         bar.set_message(format!("the card: {pass}"));
     });
     bar.finish_and_clear();

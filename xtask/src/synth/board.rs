@@ -31,7 +31,7 @@ pub(crate) fn run(name: &str, update: bool) -> Result<()> {
     let bare = yosys::bare(&folder, &files)?;
     let started = Instant::now();
     let bar = super::bar(0);
-    let text = yosys::run(&folder, &yosys::mapped(&[bare], TOP), |pass| {
+    let text = yosys::run(&folder, &yosys::mapped_whole(&[bare], TOP), |pass| {
         bar.set_message(format!("the top of {}: {pass}", board.name));
     });
     bar.finish_and_clear();

@@ -69,7 +69,7 @@ fn render(baseline: &Baseline) -> Result<String> {
     let mut text = String::from(
         "# Area and depth\n\n\
          Written by `cargo xtask docs` from [area.toml](../hw/top/area.toml); `cargo xtask synth --update` measures anew.\n\n\
-         Profile `100g`: 512-bit datapath, 1024 queue pairs, no kernels, a clock of 4 ns. yosys (`synth_xilinx -family xcup`) maps each\n\
+         Profile `100g`: 512-bit datapath, 1024 queue pairs, a clock of 4 ns. yosys (`synth_xilinx -family xcup`) maps each\n\
          block by itself to UltraScale+. Lookup tables and periods are for comparing one version with the next. They are no\n\
          sign-off: nothing is placed or routed.\n\n",
     );
@@ -89,7 +89,7 @@ fn render(baseline: &Baseline) -> Result<String> {
             let _ = writeln!(text, "{BALBOA}");
         }
         None => {
-            text += "`cargo xtask synth --card --update` maps the card as one; it has not been measured yet. The sum of the blocks is not\n\
+            text += "`cargo xtask synth --card --update` maps the card as one, kernels and all; it has not been measured yet. The sum of the blocks is not\n\
                      the card: some are left out below, and the card joins them with more. BALBOA (OSDI '26, U55C, after routing, 500 queue\n\
                      pairs) is published with 43,700 LUT, 103,000 FF and 101 BRAM.\n";
         }

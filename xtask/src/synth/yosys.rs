@@ -21,12 +21,27 @@ fn read(files: &[PathBuf], top: &str) -> String {
     format!("read_verilog -sv {}\nhierarchy -check -top \\{top}\nproc -latches error\n", files.join(" "))
 }
 
-/// The script that maps a design to the primitives of UltraScale+.
+/// The primitives of UltraScale+, without pads and buffers of clocks.
+const TARGET: &str = "-family xcup -noiopad -noclkbuf -uram";
+
+/// The script that maps a block to those primitives.
 pub(crate) fn mapped(files: &[PathBuf], top: &str) -> String {
+    read(files, top) + &format!("synth_xilinx {TARGET} -flatten -top \\{top}\n") + &written(top)
+}
+
+/// The same for a card or a whole top. As far as operators and memories go it is worked on module by module: flattened at once it takes
+/// ten times as long, and shifters at opposite ends of a chip are made one.
+pub(crate) fn mapped_whole(files: &[PathBuf], top: &str) -> String {
     read(files, top)
-        + &format!("synth_xilinx -family xcup -flatten -noiopad -noclkbuf -uram -top \\{top}\n")
-        // Without the modules of the library, ten times what the netlist is.
-        + &format!("select -module \\{top}\nwrite_json -selected netlist.json\n")
+        + &format!("synth_xilinx {TARGET} -top \\{top} -run begin:map_memory\n")
+        + "flatten\nopt\n"
+        + &format!("synth_xilinx {TARGET} -top \\{top} -run map_memory:\n")
+        + &written(top)
+}
+
+/// Writes the module without those of the library, which are ten times what the netlist is.
+fn written(top: &str) -> String {
+    format!("select -module \\{top}\nwrite_json -selected netlist.json\n")
 }
 
 /// The script that leaves a design as it was written: modules, operators, registers.
@@ -130,7 +145,8 @@ mod tests {
     #[test]
     fn scripts_refuse_latches_and_modules_that_are_missing() {
         let files = [PathBuf::from("nic.v")];
-        for script in [mapped(&files, "nic"), unmapped(&files, "nic"), checked(&files, "nic")] {
+        let scripts = [mapped, mapped_whole, unmapped, checked].map(|script| script(&files, "nic"));
+        for script in scripts {
             assert!(
                 script.starts_with(
                     "read_verilog -sv nic.v\nhierarchy -check -top \\nic\nproc -latches error\n"

@@ -233,3 +233,18 @@ fn a_reset_of_the_mac_leaves_what_waits_for_the_card() {
     path.drain();
     assert_eq!(path.taken, waiting);
 }
+
+#[test]
+fn what_the_pins_show_during_a_reset_begins_no_frame() {
+    let mut path = path(CLOCKS[0]);
+    path.clocked.pulse(MAC, 3);
+    path.clocked.set("mac_tvalid", 1);
+    path.clocked.set("mac_tlast", 0);
+    while path.clocked.is_reset(MAC) {
+        path.clocked.edge();
+    }
+    path.clocked.set("mac_tvalid", 0);
+    path.steps(1000);
+    path.idle = Pause::Every(2);
+    assert_eq!(carry(&mut path, &frames(13, 5, &[200])), 0);
+}

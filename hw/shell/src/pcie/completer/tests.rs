@@ -318,6 +318,32 @@ fn nothing_begins_while_it_is_stopped() {
     assert_eq!(world.seen.len(), 160);
 }
 
+/// A card that is reset as soon as it may be is reset neither amid a request nor before one that has begun.
+#[test]
+fn whenever_it_is_stopped_a_request_is_done_or_has_not_begun() {
+    let mut rng = SplitMix64::new(12);
+    for kind in [READ, WRITE] {
+        let mut begun = 0;
+        for cycles in 0..60 {
+            let mut world = World::new();
+            world.send(&Request::new(&mut rng, kind, 2, 0x100, 16, (0xf, 0xf)).beats());
+            (0..cycles).for_each(|_| world.step());
+            world.set("stops", true);
+            world.step();
+            while !world.is("is_idle") {
+                world.step();
+            }
+            let seen = world.seen.len();
+            assert!(seen == 0 || seen == 8, "{seen} accesses of 8");
+            (0..100).for_each(|_| world.step());
+            assert_eq!(world.seen.len(), seen, "stopped after {cycles} cycles");
+            assert_eq!(world.completions().len(), usize::from(kind == READ && seen > 0));
+            begun += seen / 8;
+        }
+        assert!((30..60).contains(&begun), "{begun} of 60 had begun");
+    }
+}
+
 #[test]
 fn recovers_from_reset_at_any_time() {
     let mut rng = SplitMix64::new(10);

@@ -31,6 +31,7 @@ impl Space {
 
     fn step(&mut self) {
         assert_eq!(get(&self.bench, "cfg_mgmt_addr"), 0x78 / 4, "Device Control, in dwords");
+        assert_eq!(get(&self.bench, "cfg_mgmt_function_number"), 0, "there is one function");
         assert!(!read::<bool>(&self.bench, "cfg_mgmt_write"));
         let is_asked = read::<bool>(&self.bench, "cfg_mgmt_read");
         self.asked = if is_asked { self.asked + 1 } else { 0 };
@@ -111,6 +112,21 @@ fn a_block_that_does_not_answer_is_asked_again() {
         space.step();
     }
     assert!(!space.tags());
+}
+
+#[test]
+fn there_are_1024_cycles_between_two_reads_and_as_many_for_an_answer() {
+    for (delay, asks) in [(Some(1), 1), (Some(12), 12), (None, 1024)] {
+        let mut space = Space::new();
+        space.delay = delay;
+        let mut levels = Vec::new();
+        for _ in 0..5000 {
+            space.step();
+            levels.push(read::<bool>(&space.bench, "cfg_mgmt_read"));
+        }
+        let runs: Vec<usize> = levels.chunk_by(|before, now| before == now).map(<[bool]>::len).collect();
+        assert_eq!(runs[1..4], [asks, 1024, asks], "an answer after {delay:?}");
+    }
 }
 
 #[test]

@@ -105,3 +105,33 @@ fn recovers_from_reset() {
     let found = bench[source].take();
     assert_eq!(found.iter().map(|words| Pins::from_words(words)).collect::<Vec<_>>(), pins(&[2; 5], false));
 }
+
+#[test]
+fn the_shortest_frame_has_64_bytes_with_its_fcs() {
+    let (mut bench, sink, source) = under();
+    for len in [1, 59, 60, 61] {
+        push(&mut bench, sink, &frame(&vec![7; len], false));
+    }
+    bench.run(20);
+    let kept: Vec<u64> = collect::<Pins>(&mut bench, source).iter().map(|pins| pins.keep.into()).collect();
+    let shortest = u64::MAX >> (64 - 60);
+    assert_eq!(kept, [shortest, shortest, shortest, u64::MAX >> (64 - 61)]);
+}
+
+#[test]
+fn a_frame_is_dropped_though_the_mac_takes_nothing() {
+    let (mut bench, sink, source) = under();
+    bench[source].pause(Pause::Always);
+    push(&mut bench, sink, &frame(&[1; 128], false));
+    push(&mut bench, sink, &frame(&[2; 64], false));
+    bench.run(5);
+    assert_eq!(bench[sink].sent(), 2, "the first is on offer, the second waits behind it");
+    up(&mut bench, false);
+    bench.run(5);
+    up(&mut bench, true);
+    bench[source].pause(Pause::None);
+    push(&mut bench, sink, &frame(&[3; 64], false));
+    bench.run(20);
+    let wanted = [pins(&[1; 128], false), pins(&[3; 64], false)].concat();
+    assert_eq!(collect::<Pins>(&mut bench, source), wanted);
+}

@@ -1,7 +1,11 @@
 use stroma_hw::testing::{read, verilated};
 use stroma_verilate::{Bench, SplitMix64};
 
-use super::{CALM_CYCLES, HOLD_CYCLES, Restart};
+use super::Restart;
+
+/// What the block promises.
+const CALM_CYCLES: usize = 8;
+const HOLD_CYCLES: usize = 16;
 
 /// What the block shows: stops, holds the card, functions that are done.
 type Shown = (bool, bool, u64);
@@ -133,4 +137,40 @@ fn what_never_ends_is_forgotten_when_it_may_be() {
     assert_eq!(step(&mut bench, 1, false), RUN);
     assert!(!read::<bool>(&bench, "halts"));
     assert_eq!(step(&mut bench, 1, false), (false, false, 1));
+}
+
+#[test]
+fn on_a_board_it_waits_for_four_milliseconds() {
+    let mut bench = verilated("restart", Restart::default);
+    set(&mut bench, "may_cut", 1);
+    bench.reset(2);
+    for _ in 0..HOLD_CYCLES {
+        step(&mut bench, 0, false);
+    }
+    assert_eq!(step(&mut bench, 1, false), DRAIN);
+    // At 250 MHz.
+    bench.run(1_048_576);
+    assert!(!read::<bool>(&bench, "halts"));
+    bench.run(1);
+    assert!(read::<bool>(&bench, "halts"));
+}
+
+#[test]
+fn a_reset_of_the_link_ends_a_halt() {
+    let mut bench = fresh();
+    for _ in 0..PATIENCE_CYCLES + 10 {
+        step(&mut bench, 1, false);
+    }
+    assert!(read::<bool>(&bench, "halts"));
+    bench.reset(1);
+    assert!(!read::<bool>(&bench, "halts"));
+}
+
+#[test]
+fn a_function_that_waits_across_a_reset_of_the_link_is_done_behind_it() {
+    let mut bench = fresh();
+    assert_eq!(step(&mut bench, 0b100, false), (false, false, 0b100));
+    bench.reset(2);
+    assert_eq!(step(&mut bench, 0b100, false), (true, true, 0b100));
+    assert_eq!(step(&mut bench, 0b100, false), HOLD, "once");
 }
