@@ -29,13 +29,13 @@ pub(crate) fn mapped(files: &[PathBuf], top: &str) -> String {
     read(files, top) + &format!("synth_xilinx {TARGET} -flatten -top \\{top}\n") + &written(top)
 }
 
-/// The same for a card or a whole top. As far as operators and memories go it is worked on module by module: flattened at once it takes
+/// The same for a card or a whole top. Operators and memories are mapped module by module: flattened at once it takes
 /// ten times as long, and shifters at opposite ends of a chip are made one.
 pub(crate) fn mapped_whole(files: &[PathBuf], top: &str) -> String {
     read(files, top)
-        + &format!("synth_xilinx {TARGET} -top \\{top} -run begin:map_memory\n")
+        + &format!("synth_xilinx {TARGET} -top \\{top} -run begin:fine\n")
         + "flatten\nopt\n"
-        + &format!("synth_xilinx {TARGET} -top \\{top} -run map_memory:\n")
+        + &format!("synth_xilinx {TARGET} -top \\{top} -run fine:\n")
         + &written(top)
 }
 
