@@ -54,7 +54,7 @@ pub(crate) struct Options {
     /// The whole card as one: takes an hour and 8 GB
     #[arg(long, conflicts_with = "block")]
     card: bool,
-    /// The whole top of a board, with vendor IP as black boxes: takes an hour or more
+    /// The whole top of a board, with vendor IP as black boxes: takes an hour and 8 GB
     #[arg(long, value_name = "NAME", conflicts_with_all = ["block", "card", "ports"])]
     board: Option<String>,
     /// Only whether an output of the card follows an input within the cycle

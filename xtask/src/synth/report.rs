@@ -224,7 +224,9 @@ mod tests {
         }
         let page = render(&Baseline { card: None, ..baseline }).unwrap();
         assert!(
-            page.contains("--card --update` maps the card as one, kernels and all; it has not been measured yet"),
+            page.contains(
+                "--card --update` maps the card as one, kernels and all; it has not been measured yet"
+            ),
             "{page}"
         );
     }
