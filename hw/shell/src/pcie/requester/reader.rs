@@ -168,8 +168,7 @@ impl<const LOG: usize, const PLACES: usize> Logic for Reader<LOG, PLACES> {
         self.is_lost.next = self.lost.q.val().get_bit(self.slot.val().index());
         // A slot without beats takes the place of one that is lost. Nothing unsent may be in front of it, see `is_sent`.
         self.leaves_out.next = self.is_lost.val() & self.has_tag.val() & !self.unsent.q.val().any();
-        self.room.next =
-            self.has_tag.val() & !self.is_lost.val() & self.is_roomy.q.val() & self.asked.sink.ready.val();
+        self.room.next = self.has_tag.val() & !self.is_lost.val() & self.asked.sink.ready.val();
         self.split.pieces.ready.next = self.room.val();
         self.opens.next = self.room.val() & self.split.pieces.valid.val();
         self.asked.sink.valid.next = self.opens.val();
