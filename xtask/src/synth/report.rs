@@ -153,7 +153,8 @@ and all kernels. Vendor IP (PCIe block and MAC) and the primitives of clocks, pi
 them by kind, and what they take of the chip themselves is not in the figures. There is no period: the top has several clocks, and
 the model knows what a path asks for within one alone. Levels are those of any path. A top that takes more than its part has is an
 error. Memories are mapped without their first contents, all zeros, with which yosys asks for more than 22 GB; on the shell of U55C
-alone that came to the same registers and memories and to 1.5 % less logic in lookup tables.
+alone that came to the same registers and memories and to 1.5 % less logic in lookup tables. Operators and memories are mapped module
+by module, and the rest flattened, so levels are more than those of a block that is flattened at once.
 
 ";
 
