@@ -26,7 +26,7 @@ const LISTEN_CYCLES: u64 = 64;
 
 /// Stations that share a clock: cards of one profile, and [peers](crate::peer).
 ///
-/// Stations are alone at first; [`cable`](Self::cable) and [`switch`](Self::switch) connect them. A frame leaves a card as
+/// Stations are alone at first; [`cable`](Self::cable), [`loopback`](Self::loopback) and [`switch`](Self::switch) connect them. A frame leaves a card as
 /// its MAC takes the beats, and a peer when its line has room; it is handed to the next station whole, when its last bit is
 /// there.
 ///

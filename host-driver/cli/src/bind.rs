@@ -75,6 +75,13 @@ pub(crate) struct Board {
     pub(crate) driver: Option<String>,
 }
 
+impl Board {
+    /// Can programs open it?
+    pub(crate) fn is_open(&self) -> bool {
+        self.driver.as_deref() == Some(VFIO)
+    }
+}
+
 /// The machine, by its folders.
 pub(crate) struct System {
     sys: PathBuf,

@@ -4,9 +4,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
-use stroma_device::{Backend, Vfio, VfioUser};
+use stroma_device::{Backend, Vfio, VfioUser, local_mac};
+use stroma_verbs::Device;
+
+/// How long anything may take: simulated cards are slow on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where a card is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +25,16 @@ pub(crate) enum CardName {
     /// In this process.
     #[cfg(feature = "sim")]
     Simulated(stroma_top::Profile),
+}
+
+impl CardName {
+    /// A MAC address for it: a board's is its own on any network, others know each other by numbers.
+    pub(crate) fn mac(&self, number: u8) -> [u8; 6] {
+        match self {
+            Self::Pci(address) => local_mac(address),
+            _ => [2, 0, 0x53, 0x54, 0, number],
+        }
+    }
 }
 
 /// A card, and the fabric that is meant if it is one of a fabric.
@@ -134,6 +149,13 @@ pub(crate) fn open(name: &CardName, folder: &Path) -> anyhow::Result<Arc<dyn Bac
             Arc::new(stroma_sim::SimBackend::new(&stroma_sim::Shared::new(world), 0))
         }
     })
+}
+
+/// The driver of a card that can talk to others.
+pub(crate) fn on_a_wire(name: &CardName, folder: &Path) -> anyhow::Result<Arc<Device>> {
+    #[cfg(feature = "sim")]
+    anyhow::ensure!(!matches!(name, CardName::Simulated(_)), "a card of this process alone is on no wire");
+    Ok(Device::builder().timeout(PATIENCE).open(open(name, folder)?)?)
 }
 
 /// What a fabric is, which has to have this card.

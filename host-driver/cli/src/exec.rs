@@ -1,4 +1,4 @@
-//! A program on a fabric: `stroma exec -- ib_write_bw`.
+//! A program on a fabric, or on boards: `stroma exec -- ib_write_bw`.
 //!
 //! The fabric is started if none runs, and ends by itself some time after the last program. Then this process becomes the program,
 //! whose libibverbs is ours.
@@ -14,15 +14,33 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use stroma_control::Status;
 
+use crate::bind::System;
 use crate::ready;
 
 /// What a shell says of a program that it does not find, and of one that cannot be run.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// Runs a program on simulated cards, which are started if none are running.
+/// Flags, and groups of them, that say what fabric it should be.
+#[cfg(feature = "sim")]
+const OF_A_FABRIC: [&str; 13] = [
+    "plan",
+    "profile",
+    "cards",
+    "wire",
+    "seed",
+    "sockets",
+    "linger",
+    "datagram",
+    "tap",
+    "capture",
+    "LinkPlan",
+    "FaultPlan",
+    "TimingPlan",
+];
+
+/// Runs a program on simulated cards, which are started if none are running, or on boards.
 ///
 /// The program finds our libibverbs in place of the system's, and the cards as stroma0, stroma1 and so on. A fabric that was started for it ends some seconds
 /// after the last program. The exit code is the program's; 127 if it is not found, 126 if it cannot be run.
@@ -34,6 +52,11 @@ pub(crate) struct Arguments {
     /// Addresses of the card's port, in place of those it has by itself.
     #[arg(long, value_name = "IP", value_delimiter = ',')]
     address: Vec<IpAddr>,
+    /// On the boards of this machine that vfio-pci has, in the order of their addresses, and on no fabric.
+    #[arg(long)]
+    #[cfg_attr(feature = "sim", arg(conflicts_with_all = OF_A_FABRIC))]
+    #[cfg_attr(not(feature = "sim"), arg(conflicts_with = "fabric"))]
+    boards: bool,
     /// The program and its arguments, behind `--`.
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -43,24 +66,34 @@ pub(crate) struct Arguments {
 
 /// Becomes the program; returns when it cannot.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let Arguments { fabric, card, address, program } = arguments;
+    let Arguments { fabric, card, address, boards, program } = arguments;
     // Before cards are started for nothing.
     let library = library::find(&library::places())?;
-    let (folder, status) = ready::ready(&fabric)?;
-    check(&status, card)?;
+    let folder = if boards {
+        check(System::here().boards().iter().filter(|board| board.is_open()).count(), "this machine", card)?;
+        None
+    } else {
+        let (folder, status) = ready::ready(&fabric)?;
+        check(status.cards.len(), "the fabric", card)?;
+        Some(folder)
+    };
     let mut command = Command::new(&program[0]);
-    command.args(&program[1..]).envs(environment(&folder, card, &address, &library)?);
+    command.args(&program[1..]).env_remove("STROMA_FABRIC");
+    command.envs(environment(folder.as_deref(), card, &address, &library)?);
     let error = command.exec();
     let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
     eprintln!("error: running {}: {error}", program[0].display());
     Ok(ExitCode::from(code))
 }
 
-fn check(status: &Status, card: Option<usize>) -> anyhow::Result<()> {
-    let count = status.cards.len();
+/// Are there cards, and is the one that is wanted among them?
+fn check(count: usize, place: &str, card: Option<usize>) -> anyhow::Result<()> {
     match card {
         Some(card) if card >= count => {
-            bail!("card {card}: the fabric has {count}, and they are counted from 0")
+            bail!("card {card}: {place} has {count}, and they are counted from 0")
+        }
+        None if count == 0 => {
+            bail!("{place} has no card that programs can open: `stroma devices`, `stroma bind`")
         }
         _ => Ok(()),
     }
@@ -68,17 +101,17 @@ fn check(status: &Status, card: Option<usize>) -> anyhow::Result<()> {
 
 /// What the program finds in its environment, besides what is there.
 fn environment(
-    folder: &Path,
+    folder: Option<&Path>,
     card: Option<usize>,
     addresses: &[IpAddr],
     library: &Path,
 ) -> anyhow::Result<Vec<(&'static str, OsString)>> {
     let place = library.parent().context("a library is in a folder")?;
     let mut found = vec![
-        ("STROMA_FABRIC", folder.into()),
         ("LD_LIBRARY_PATH", in_front(place.as_os_str(), std::env::var_os("LD_LIBRARY_PATH"))),
         ("LD_PRELOAD", in_front(library.as_os_str(), std::env::var_os("LD_PRELOAD"))),
     ];
+    found.extend(folder.map(|folder| ("STROMA_FABRIC", folder.into())));
     found.extend(card.map(|card| ("STROMA_CARD", card.to_string().into())));
     if !addresses.is_empty() {
         let addresses: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();

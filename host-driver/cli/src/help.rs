@@ -32,7 +32,8 @@ Examples:
   stroma fabric --loss 0.01 --rule \"drop the 2nd READ response\"
   stroma fabric --plan lab.toml --sockets /tmp/lab
   stroma fabric --detach --linger 60                        # in the background, until a minute after the last program
-  stroma fabric --cards 1 --tap stroma0                     # on a network of this machine";
+  stroma fabric --cards 1 --tap stroma0                     # on a network of this machine
+  stroma fabric --cards 1 --wire loopback                   # hears itself";
 
 /// Of `exec`.
 pub(crate) const EXEC: &str = "\
@@ -40,7 +41,8 @@ Examples:
   stroma exec -- ibv_devinfo
   stroma exec --profile 100g -- ib_read_lat -d stroma0
   stroma exec --card 1 --address 10.0.0.2 -- ./server       # sees the second card alone, with this address
-  stroma exec --loss 0.001 --fabric /tmp/lossy -- ./stress  # on cards of its own";
+  stroma exec --loss 0.001 --fabric /tmp/lossy -- ./stress  # on cards of its own
+  stroma exec --boards --address 10.0.0.1 -- ib_write_bw    # on the boards of this machine";
 
 /// Of `devices`.
 pub(crate) const DEVICES: &str = "\
@@ -114,12 +116,14 @@ pub(crate) const PING: &str = "\
 Examples:
   stroma ping
   stroma ping --from stroma1 --to stroma0 -c 1000 -q --size 4096
+  stroma ping --from 0000:41:00.0 --address 10.0.0.1 --to 10.0.0.2    # a board, and any station of its network
   stroma ping --loss 0.05 --fabric /tmp/lossy -c 100 -q     # what losses do to the slowest";
 
 /// Of `selftest`.
 pub(crate) const SELFTEST: &str = "\
 Examples:
   stroma selftest 0000:41:00.0
+  stroma selftest 0000:41:00.0 --loopback                   # the port, too: with a loopback module in its cage
   stroma selftest stroma0
   stroma selftest sim:100g";
 

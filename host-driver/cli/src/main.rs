@@ -28,6 +28,7 @@ mod ready;
 mod registers;
 mod selftest;
 mod table;
+mod time;
 #[cfg(feature = "sim")]
 mod trace;
 
@@ -117,6 +118,9 @@ enum Command {
     Selftest {
         #[command(flatten)]
         card: Target,
+        /// A loopback module is in its port: what leaves by the wire has to come back.
+        #[arg(long)]
+        loopback: bool,
     },
     /// Gives a PCI device to vfio-pci, so that programs can open it.
     #[command(after_help = help::BIND)]
@@ -190,7 +194,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Trace(arguments) => trace::run(&arguments)?,
         Command::Perf(arguments) => perf::run(&arguments)?,
         Command::Ping(arguments) => ping::run(&arguments)?,
-        Command::Selftest { card } => selftest::run(&card)?,
+        Command::Selftest { card, loopback } => selftest::run(&card, loopback)?,
         Command::Bind { address, owner } => {
             out::line(&bind::System::here().bind(&address, owner)?.to_string())?;
         }

@@ -32,7 +32,7 @@ const BATCH_MAX: u64 = 128;
 
 /// Measures bandwidth or latency between two cards, on reliable connections.
 ///
-/// Cards of the fabric that runs, or of one that is started. Times are simulated ones: those of the card's own clock. Every byte that was moved is compared afterwards.
+/// Cards of the fabric that runs, or of one that is started, or boards. Times are those of the card's own clock, so simulated ones on a fabric. Every byte that was moved is compared afterwards.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Arguments {
@@ -159,6 +159,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         mtu: arguments.mtu.bytes(),
         batch: arguments.batch,
         clock_khz: pair.clock_khz(),
+        time: pair.time,
     };
     let progress =
         Progress::new(sizes.iter().map(|size| arguments.iterations(*size) * shape.queue_pairs).sum());

@@ -1,37 +1,44 @@
 //! A message and its answer, over and over: how long a round takes.
-//!
-//! A round is what cards and wire need. The card that asks counts from when it begins with the message to when the answer is received; what the
-//! program at the other end takes to answer, by the other card's clock, does not count: on a simulated card it is the time of another machine.
 
+mod echoes;
+mod messages;
+
+use std::net::IpAddr;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::Context;
 use serde::Serialize;
-use stroma_verbs::WorkCompletion;
 
+use crate::card::CardName;
 use crate::out;
-use crate::pattern::pattern;
-use crate::perf::{Between, End, Mtu, Pair, Patience, Shape, Summary, histogram};
+use crate::perf::{Between, Summary, histogram};
 use crate::ready;
+use crate::time::Time;
 
-/// In front of each message at the same doorbell: it does nothing, and is done when the card begins with the message.
-const BEGIN: u64 = 0;
-const MESSAGE: u64 = 1;
-/// Places in memory: what is sent, and where it comes.
-const SENT: u64 = 0;
-const RECEIVED: u64 = 1;
 /// Of the histogram.
 const BARS: usize = 10;
 const WIDTH: usize = 40;
 
-/// Sends messages that the other card's program answers, and tells how long each round takes.
+/// Sends messages that somebody answers, and tells how long each round takes.
 ///
-/// SEND and SEND back on a reliable connection. Times are simulated ones, of the cards and the wire; what programs take does not count.
+/// To another card: SEND and SEND back on a reliable connection, both cards opened by this process; a round is what cards and wire take, by the card's own clock, so simulated time on a fabric. To an IP address:
+/// echoes of ICMP, which any station on the same link answers; a round is that of the wall clock. The exit code is 1 if nobody answers.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    between: Between,
+    /// The card that asks.
+    #[arg(long, default_value = "stroma0", value_name = "CARD")]
+    from: CardName,
+    /// Who is asked.
+    #[arg(long, default_value = "stroma1", value_name = "CARD|IP")]
+    to: Asked,
+    /// Address of the card that asks, when an IP address is asked: one of the same network.
+    #[arg(long, value_name = "IP")]
+    address: Option<IpAddr>,
+    /// How long an echo may take.
+    #[arg(short = 'W', long, default_value = "1", value_name = "S", value_parser = crate::seconds)]
+    timeout: Duration,
     /// How many.
     #[arg(short, long, default_value_t = 10, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
@@ -51,15 +58,42 @@ pub(crate) struct Arguments {
     fabric: ready::Wanted,
 }
 
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Asked {
+    /// A program, this one, at another card.
+    Card(CardName),
+    /// The system of a station.
+    Address(IpAddr),
+}
+
+impl FromStr for Asked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address = text.parse().map(Self::Address);
+        address.or_else(|_| text.parse().map(Self::Card)).map_err(|says| format!("an IP address, or {says}"))
+    }
+}
+
+/// Those who talk, and how.
+struct Talk {
+    from: String,
+    to: String,
+    /// Of the card that asks.
+    clock_khz: u32,
+    time: Time,
+}
+
 /// What was measured.
 #[derive(Debug, Serialize)]
 struct Report {
     between: [String; 2],
     bytes: usize,
-    count: usize,
+    count: u32,
+    answered: usize,
     clock_khz: u32,
-    /// So that nobody takes it for that of a wall clock.
-    time: &'static str,
+    time: Time,
     #[serde(flatten)]
     summary: Summary,
     rounds_us: Vec<f64>,
@@ -69,43 +103,77 @@ struct Report {
 /// Pings.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let bytes = arguments.size as usize;
-    let shape = Shape { queue_pairs: 1, stride: bytes.next_multiple_of(64), mtu: Mtu::M4096, batch: 2 };
-    let pair = Pair::open(&arguments.between, &arguments.fabric, &shape)?;
-    let [from, to] = pair.names();
-    let clock_khz = pair.clock_khz();
-    let tells = !arguments.json;
-    if tells {
-        let megahertz = f64::from(clock_khz) / 1e3;
-        out::line(&format!(
-            "PING {to} from {from}: {bytes} bytes; time is simulated, the cards' clock of {megahertz:.3} MHz"
-        ))?;
+    match &arguments.to {
+        Asked::Card(to) => {
+            let between = Between { from: arguments.from.clone(), to: to.clone() };
+            let messages = messages::Messages::open(&between, &arguments.fabric, bytes)?;
+            rounds(
+                arguments,
+                &messages.talk(),
+                |number| messages.round(number).map(Some),
+                || {
+                    std::thread::sleep(arguments.interval);
+                    Ok(())
+                },
+            )
+        }
+        Asked::Address(to) => {
+            let own = arguments.address.with_context(|| {
+                format!("--to {to} needs --address: an address for {}, of the same network", arguments.from)
+            })?;
+            let echoes = echoes::Echoes::open(arguments, own, *to)?;
+            rounds(arguments, &echoes.talk(), |_| echoes.round(bytes), || echoes.rest(arguments.interval))
+        }
     }
-    let started = Instant::now();
-    let mut rounds_us = Vec::new();
+}
+
+/// One after the other: how long each took, in nanoseconds, if it was answered.
+fn rounds(
+    arguments: &Arguments,
+    talk: &Talk,
+    round: impl Fn(u32) -> anyhow::Result<Option<f64>>,
+    rest: impl Fn() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let (Talk { from, to, clock_khz, time }, bytes) = (talk, arguments.size);
+    let tell = |line: String| if arguments.json { Ok(()) } else { out::line(&line) };
+    tell(format!("PING {to} from {from}: {bytes} bytes; {}", time.words(*clock_khz)))?;
     // The first fills tables, and does not count.
-    for sequence in 0..=arguments.count {
-        let time = pair.nanoseconds(round(&pair, bytes, sequence.into())?) / 1e3;
-        if sequence == 0 {
-            continue;
+    round(0)?;
+    let started = Instant::now();
+    let mut nanoseconds = Vec::new();
+    for sequence in 1..=arguments.count {
+        let found = round(sequence)?;
+        nanoseconds.extend(found);
+        if !arguments.quiet {
+            tell(match found {
+                Some(found) => {
+                    format!("{bytes} bytes from {to}: seq={sequence} time={:.3} us", found / 1e3)
+                }
+                None => format!("no answer from {to}: seq={sequence} in {:?}", arguments.timeout),
+            })?;
         }
-        rounds_us.push(time);
-        if tells && !arguments.quiet {
-            out::line(&format!("{bytes} bytes from {to}: seq={sequence} time={time:.3} us"))?;
+        if sequence < arguments.count {
+            rest()?;
         }
-        std::thread::sleep(arguments.interval);
     }
-    let nanoseconds: Vec<f64> = rounds_us.iter().map(|time| time * 1e3).collect();
     let report = Report {
-        between: [from, to],
-        bytes,
-        count: rounds_us.len(),
-        clock_khz,
-        time: "simulated",
+        between: [from.clone(), to.clone()],
+        bytes: bytes as usize,
+        count: arguments.count,
+        answered: nanoseconds.len(),
+        clock_khz: *clock_khz,
+        time: *time,
         summary: Summary::of(&nanoseconds),
-        rounds_us,
+        rounds_us: nanoseconds.iter().map(|time| time / 1e3).collect(),
         wall_s: started.elapsed().as_secs_f64(),
     };
-    if arguments.json { out::json(&report) } else { out::line(&report.text()) }
+    if arguments.json {
+        out::json(&report)?;
+    } else {
+        out::line(&report.text())?;
+    }
+    anyhow::ensure!(report.answered > 0, "{to} has answered none of {} messages", report.count);
+    Ok(())
 }
 
 impl Report {
@@ -113,80 +181,27 @@ impl Report {
     fn text(&self) -> String {
         let Summary { min_us, max_us, typical_us, average_us, stdev_us, p90_us, p99_us, p999_us } =
             &self.summary;
+        let all =
+            if self.answered == self.count as usize { "all".to_owned() } else { self.answered.to_string() };
         let mut lines = vec![
             format!("\n--- {} ping statistics ---", self.between[1]),
             format!(
-                "{} messages, all answered, every byte compared; {:.2} s of the wall clock",
+                "{} messages, {all} answered, every byte compared; {:.2} s of the wall clock",
                 self.count, self.wall_s
             ),
-            format!("round min/avg/max/stddev = {min_us:.3}/{average_us:.3}/{max_us:.3}/{stdev_us:.3} us"),
-            format!("percentiles 50/90/99/99.9 = {typical_us:.3}/{p90_us:.3}/{p99_us:.3}/{p999_us:.3} us"),
         ];
+        if self.answered > 0 {
+            lines.extend([
+                format!(
+                    "round min/avg/max/stddev = {min_us:.3}/{average_us:.3}/{max_us:.3}/{stdev_us:.3} us"
+                ),
+                format!(
+                    "percentiles 50/90/99/99.9 = {typical_us:.3}/{p90_us:.3}/{p99_us:.3}/{p999_us:.3} us"
+                ),
+            ]);
+        }
         lines.extend(histogram(&self.rounds_us, BARS, WIDTH));
         lines.join("\n")
-    }
-}
-
-/// When things happened at an end, by its card's clock.
-#[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    begun: Option<u64>,
-    sent: bool,
-    received: Option<u64>,
-}
-
-impl Times {
-    fn note(&mut self, completion: &WorkCompletion) {
-        match (completion.is_receive, completion.wr_id) {
-            (true, _) => self.received = Some(completion.timestamp),
-            (false, BEGIN) => self.begun = Some(completion.timestamp),
-            (false, _) => self.sent = true,
-        }
-    }
-
-    /// All of it has happened.
-    fn are_all(self) -> Option<(u64, u64)> {
-        self.begun.zip(self.received).filter(|_| self.sent)
-    }
-}
-
-fn receive(end: &End, bytes: usize) -> anyhow::Result<()> {
-    let piece = end.memory.piece(end.offset(0, RECEIVED), bytes)?;
-    Ok(end.queue_pairs[0].receives()?.receive(MESSAGE, &[piece]).post()?)
-}
-
-fn send(end: &End, place: u64, bytes: usize) -> anyhow::Result<()> {
-    let piece = end.memory.piece(end.offset(0, place), bytes)?;
-    let batch = end.queue_pairs[0].start().wr_id(BEGIN).signaled().nop();
-    Ok(batch.wr_id(MESSAGE).signaled().send(&[piece]).post()?)
-}
-
-/// One round, in cycles.
-fn round(pair: &Pair, bytes: usize, sequence: u64) -> anyhow::Result<u64> {
-    let Pair { near, far, .. } = pair;
-    let message = pattern(sequence + 1, bytes);
-    near.memory.write(near.offset(0, SENT), &message)?;
-    receive(near, bytes)?;
-    receive(far, bytes)?;
-    send(near, SENT, bytes)?;
-    let (mut asks, mut answers) = (Times::default(), Times::default());
-    let (mut has_answered, mut patience) = (false, Patience::new());
-    loop {
-        let mut happened = near.poll(|_, completion| asks.note(completion))?;
-        happened |= far.poll(|_, completion| answers.note(completion))?;
-        if answers.received.is_some() && !has_answered {
-            has_answered = true;
-            // What came goes back.
-            send(far, RECEIVED, bytes)?;
-        }
-        if let (Some((begun, received)), Some((answer, question))) = (asks.are_all(), answers.are_all()) {
-            let mut found = vec![0; bytes];
-            near.memory.read(near.offset(0, RECEIVED), &mut found)?;
-            ensure!(found == message, "the answer to message {sequence} has other bytes than the message");
-            let programs = answer.saturating_sub(question);
-            return Ok(received.saturating_sub(begun).saturating_sub(programs));
-        }
-        patience.wait(happened)?;
     }
 }
 
@@ -194,22 +209,44 @@ fn round(pair: &Pair, bytes: usize, sequence: u64) -> anyhow::Result<u64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_end_is_as_ping_has_it() {
-        let rounds_us = vec![4.0, 5.0, 6.0];
-        let report = Report {
+    fn report(count: u32, rounds_us: Vec<f64>) -> Report {
+        let nanoseconds: Vec<f64> = rounds_us.iter().map(|time| time * 1e3).collect();
+        Report {
             between: ["stroma0", "stroma1"].map(str::to_owned),
             bytes: 64,
-            count: 3,
+            count,
+            answered: rounds_us.len(),
             clock_khz: 250_000,
-            time: "simulated",
-            summary: Summary::of(&[4e3, 5e3, 6e3]),
+            time: Time::Simulated,
+            summary: Summary::of(&nanoseconds),
             rounds_us,
             wall_s: 0.5,
-        };
-        let text = report.text();
-        assert!(text.contains("--- stroma1 ping statistics ---"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_as_ping_has_it() {
+        let text = report(3, vec![4.0, 5.0, 6.0]).text();
+        assert!(text.contains("--- stroma1 ping statistics ---\n3 messages, all answered"), "{text}");
         assert!(text.contains("round min/avg/max/stddev = 4.000/5.000/6.000/0.816 us"), "{text}");
         assert_eq!(text.lines().count(), 5 + BARS, "{text}");
+    }
+
+    #[test]
+    fn what_nobody_answers_is_told() {
+        let text = report(3, vec![4.0, 5.0]).text();
+        assert!(text.contains("3 messages, 2 answered"), "{text}");
+        let text = report(3, Vec::new()).text();
+        assert!(text.contains("3 messages, 0 answered") && !text.contains("round"), "{text}");
+    }
+
+    #[test]
+    fn who_is_asked_is_a_card_or_an_address() {
+        assert_eq!("stroma1".parse(), Ok(Asked::Card(CardName::Fabric(1))));
+        assert_eq!("12".parse(), Ok(Asked::Card(CardName::Fabric(12))));
+        assert_eq!("0000:41:00.0".parse(), Ok(Asked::Card(CardName::Pci("0000:41:00.0".to_owned()))));
+        assert_eq!("10.0.0.9".parse(), Ok(Asked::Address([10, 0, 0, 9].into())));
+        assert_eq!("fe80::9".parse(), Ok(Asked::Address("fe80::9".parse().unwrap())));
+        assert!("host".parse::<Asked>().is_err_and(|says| says.starts_with("an IP address, or stroma0")));
     }
 }

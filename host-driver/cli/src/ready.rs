@@ -5,8 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use stroma_control::Status;
 
+use crate::card::CardName;
+
 fn absolute(folder: &Path) -> anyhow::Result<PathBuf> {
     std::path::absolute(folder).with_context(|| format!("finding the folder {}", folder.display()))
+}
+
+/// The folder of the fabric that these cards are of, which runs then; where none of them is of one, it does not matter.
+pub(crate) fn folder(names: &[&CardName], wanted: &Wanted) -> anyhow::Result<PathBuf> {
+    let is_of_fabric = names.iter().any(|name| matches!(name, CardName::Fabric(_)));
+    if is_of_fabric { Ok(ready(wanted)?.0) } else { Ok(stroma_control::folder()) }
 }
 
 #[cfg(feature = "sim")]

@@ -48,6 +48,7 @@ mod command;
 mod dma;
 mod error;
 mod event;
+mod mac;
 mod mapping;
 mod mmio;
 #[cfg(any(test, feature = "mock"))]
@@ -67,6 +68,7 @@ pub use capabilities::{Capabilities, Features};
 pub use card::Card;
 pub use dma::{Backing, DmaMemory};
 pub use error::{Advice, Error, Result};
+pub use mac::local_mac;
 pub use mapping::Mapping;
 pub use mmio::{Mmio, check};
 pub use parts::{compose, part};

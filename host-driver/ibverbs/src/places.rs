@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use stroma_device::{Backend, Vfio, VfioUser};
+use stroma_device::{Backend, Vfio, VfioUser, local_mac};
 
 use crate::failure::{Failure, Outcome};
 
@@ -92,9 +92,13 @@ impl Found {
         })
     }
 
-    /// Its MAC address, of those that everybody may give.
+    /// Its MAC address, of those that everybody may give: a fabric's by its number, for a fabric has its wire to itself; a board's by the machine and the slot, for
+    /// its network has other machines.
     pub(crate) fn mac(&self) -> [u8; 6] {
-        [0x02, b'S', b'T', b'R', 0, self.number.wrapping_add(1)]
+        match &self.place {
+            Place::Socket(_) => [0x02, b'S', b'T', b'R', 0, self.number.wrapping_add(1)],
+            Place::Pci(address) => local_mac(address),
+        }
     }
 
     /// Its interface identifier (RFC 4291, appendix A), which is its GUID, too.
@@ -133,11 +137,18 @@ mod tests {
 
     #[test]
     fn a_card_has_the_interface_identifier_of_its_mac_address() {
-        let card = Found { number: 1, place: Place::Pci("0000:41:00.0".to_owned()) };
+        let card = Found { number: 1, place: Place::Socket("/run/stroma/card1".into()) };
         assert_eq!(card.mac(), [0x02, 0x53, 0x54, 0x52, 0, 2]);
         assert_eq!(card.guid(), [0, 0x53, 0x54, 0xff, 0xfe, 0x52, 0, 2]);
         assert_eq!(card.name(), "stroma1");
         let expected: [IpAddr; 2] = ["fe80::53:54ff:fe52:2".parse().unwrap(), "10.83.0.2".parse().unwrap()];
         assert_eq!(card.addresses().unwrap(), expected);
+    }
+
+    #[test]
+    fn a_board_has_the_address_of_its_machine_and_slot_whatever_its_number() {
+        let board = |number, slot: &str| Found { number, place: Place::Pci(slot.to_owned()) }.mac();
+        assert_eq!(board(0, "0000:41:00.0"), board(7, "0000:41:00.0"));
+        assert_ne!(board(0, "0000:41:00.0"), board(0, "0000:42:00.0"));
     }
 }

@@ -26,7 +26,7 @@ use crate::{Plan, Report, Wire};
 pub enum Error {
     /// Cards and ends that cannot be connected so.
     #[error(
-        "{stations} stations, cards and ends, on a {wire}: a cable has two ends; a switch has as many ports as it needs"
+        "{stations} stations, cards and ends, on a {wire}: a cable has two ends, a loopback one; a switch has as many ports as it needs"
     )]
     Wiring {
         /// How many.

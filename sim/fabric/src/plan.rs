@@ -28,6 +28,8 @@ pub enum Wire {
     Cable,
     /// A switch with a port for each station.
     Switch,
+    /// A plug in the port of one card, which hears what it sends.
+    Loopback,
 }
 
 impl std::fmt::Display for Wire {
@@ -35,6 +37,7 @@ impl std::fmt::Display for Wire {
         out.write_str(match self {
             Self::Cable => "cable",
             Self::Switch => "switch",
+            Self::Loopback => "loopback",
         })
     }
 }
@@ -158,7 +161,7 @@ impl Plan {
         let stations = cards + self.ends.len();
         match (cards, wire, stations) {
             (0, ..) => Err(Error::NoCards),
-            (_, Wire::Cable, 3..) => Err(Error::Wiring { stations, wire }),
+            (_, Wire::Cable, 3..) | (_, Wire::Loopback, 2..) => Err(Error::Wiring { stations, wire }),
             _ if self.linger == Some(0) => {
                 Err(Error::Value { name: "linger", value: 0.0, limits: "1 or more".to_owned() })
             }
@@ -189,11 +192,12 @@ impl Plan {
             watched.push(watch);
         }
         match (wire, stations.len()) {
+            (Wire::Loopback, _) => world.loopback(0, config),
             (_, 1) => {}
             (Wire::Cable, _) => world.cable(0, 1, config),
             (Wire::Switch, _) => world.switch(&stations, config),
         }
-        if stations.len() > 1 {
+        if stations.len() > 1 || wire == Wire::Loopback {
             for (station, faults) in stations.into_iter().zip(faults) {
                 world.line(station).set_faults(faults);
             }

@@ -128,6 +128,22 @@ fn a_timer_that_runs_out_on_a_busy_line_waits_for_it() {
 }
 
 #[test]
+fn who_has_a_loopback_module_hears_what_he_sends() {
+    for skips in [true, false] {
+        let mut world = world(vec![Box::new(Raw::default()), Box::new(Raw::default())]);
+        world.skip_quiet_time(skips);
+        world.loopback(0, LinkConfig::cable(PROFILE));
+        world.peer_mut::<Raw>(0).send(vec![0x44; 988]);
+        world.run(1000);
+        let heard = arrived(&mut world, 0);
+        assert_eq!(heard.len(), 1);
+        // 8 preamble, 988, 4 FCS: 20 cycles, and 87.5 of delay.
+        assert_eq!((heard[0].cycle, &heard[0].bytes), (108, &vec![0x44; 988]));
+        assert!(arrived(&mut world, 1).is_empty() && world.is_idle(), "nobody else hears it");
+    }
+}
+
+#[test]
 fn a_peer_on_no_wire_rests() {
     let mut world = world(vec![Box::new(Beacon::every(50, 5000)), Box::new(Raw::default())]);
     world.peer_mut::<Raw>(1).send(vec![0x33; 60]);

@@ -16,6 +16,14 @@ impl World {
         self.plug(other, config, Far::Station(one));
     }
 
+    /// Plugs a loopback module into a station: it hears what it sends.
+    ///
+    /// # Panics
+    /// When it is connected already.
+    pub fn loopback(&mut self, station: usize, config: LinkConfig) {
+        self.plug(station, config, Far::Station(station));
+    }
+
     /// Connects stations to a switch, the n-th of them to port n, with such lines to the switch and from it.
     ///
     /// # Panics

@@ -22,7 +22,8 @@ pub(crate) struct Bandwidth {
     pub(crate) peak_gbps: f64,
     pub(crate) average_gbps: f64,
     pub(crate) mpps: f64,
-    pub(crate) simulated_us: f64,
+    /// From the first to the last, by the card's clock.
+    pub(crate) card_us: f64,
     pub(crate) wall_s: f64,
 }
 
@@ -178,7 +179,7 @@ impl Run<'_> {
             peak_gbps: parts.fold(average_gbps, f64::max),
             average_gbps,
             mpps: requests as f64 * 1e3 / nanoseconds(end - begin),
-            simulated_us: nanoseconds(end - begin) / 1e3,
+            card_us: nanoseconds(end - begin) / 1e3,
             wall_s,
         }
     }

@@ -1,7 +1,7 @@
 //! Two cards in one process, and connections between them.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use stroma_verbs::{
 use super::{Between, Mtu};
 use crate::card::{self, CardName};
 use crate::ready;
+use crate::time::Time;
 
 /// How long nothing may happen: simulated cards are slow on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -55,46 +56,41 @@ pub(crate) struct End {
     /// Places of queue pairs, by their numbers.
     places: BTreeMap<u32, usize>,
     stride: usize,
+    ip: Ipv4Addr,
+    mac: [u8; 6],
 }
 
 /// Both, connected.
 pub(crate) struct Pair {
     pub(crate) near: End,
     pub(crate) far: End,
+    /// Of time stamps.
+    pub(crate) time: Time,
     pub(crate) shape_depth: u64,
     pub(crate) batch: u64,
-}
-
-/// Who the cards are meanwhile: addresses of documentation (RFC 5737), and local MAC addresses.
-fn address(number: u8) -> (IpAddr, [u8; 6]) {
-    (Ipv4Addr::new(192, 0, 2, number).into(), [2, 0, 0x53, 0x54, 0, number])
 }
 
 impl Pair {
     /// Opens two cards and connects them. A fabric is started if they are of one, and none runs.
     pub(crate) fn open(between: &Between, wanted: &ready::Wanted, shape: &Shape) -> anyhow::Result<Self> {
         let Between { from, to } = between;
-        ensure!(from != to, "--from and --to are the same card: it takes two");
-        let is_of_fabric = |name: &CardName| matches!(name, CardName::Fabric(_));
-        let folder = if is_of_fabric(from) || is_of_fabric(to) {
-            ready::ready(wanted)?.0
-        } else {
-            stroma_control::folder()
-        };
+        ensure!(
+            from != to,
+            "--from and --to are the same card: it takes two; `stroma selftest {from} --loopback` has one hear itself"
+        );
+        let folder = ready::folder(&[from, to], wanted)?;
         let open = |name: &CardName, number| -> anyhow::Result<End> {
-            #[cfg(feature = "sim")]
-            ensure!(!matches!(name, CardName::Simulated(_)), "a card of this process alone is on no wire");
-            let device = Device::builder().timeout(PATIENCE).open(card::open(name, &folder)?)?;
-            End::new(name.to_string(), device, number, shape)
+            End::new(name, card::on_a_wire(name, &folder)?, number, shape)
         };
         let (near, far) = (open(from, 1)?, open(to, 2)?);
         for ((one, other), number) in near.queue_pairs.iter().zip(&far.queue_pairs).zip(1..) {
             // Any will do, if both know it.
             let (out, back) = (Psn::new(number), Psn::new(number << 12));
-            connect(&near, one, 2, Qpn::new(other.number()), [out, back], shape.mtu)?;
-            connect(&far, other, 1, Qpn::new(one.number()), [back, out], shape.mtu)?;
+            connect([&near, &far], one, Qpn::new(other.number()), [out, back], shape.mtu)?;
+            connect([&far, &near], other, Qpn::new(one.number()), [back, out], shape.mtu)?;
         }
-        Ok(Self { near, far, shape_depth: shape.depth(), batch: shape.batch })
+        let time = Time::of(&near.device)?;
+        Ok(Self { near, far, time, shape_depth: shape.depth(), batch: shape.batch })
     }
 
     /// What people call the cards.
@@ -116,24 +112,23 @@ impl Pair {
 }
 
 fn connect(
-    end: &End,
+    [end, to]: [&End; 2],
     queue_pair: &QueuePair,
-    to: u8,
     peer: Qpn,
     [out, back]: [Psn; 2],
     mtu: Mtu,
 ) -> anyhow::Result<()> {
-    let (ip, mac) = address(to);
-    let way = end.device.port().way(ip, mac)?;
+    let way = end.device.port().way(to.ip.into(), to.mac)?;
     queue_pair.connect(&Connection { path_mtu: mtu.code(), ..Connection::new(way, peer, out, back) })?;
     Ok(())
 }
 
 impl End {
-    fn new(name: String, device: Arc<Device>, number: u8, shape: &Shape) -> anyhow::Result<Self> {
-        let (ip, mac) = address(number);
+    fn new(name: &CardName, device: Arc<Device>, number: u8, shape: &Shape) -> anyhow::Result<Self> {
+        // An address of documentation (RFC 5737) meanwhile.
+        let (ip, mac) = (Ipv4Addr::new(192, 0, 2, number), name.mac(number));
         device.port().set_mac(mac)?;
-        device.port().set_address(0, ip)?;
+        device.port().set_address(0, ip.into())?;
         let domain: Arc<ProtectionDomain> = device.protection_domain()?;
         let bytes = shape.queue_pairs * SLOTS * shape.stride;
         ensure!(
@@ -152,7 +147,8 @@ impl End {
         });
         let queue_pairs: Vec<QueuePair> = queue_pairs.collect::<Result<_, _>>()?;
         let places = queue_pairs.iter().map(QueuePair::number).zip(0..).collect();
-        Ok(Self { name, device, memory, completions, queue_pairs, places, stride: shape.stride })
+        let (name, stride) = (name.to_string(), shape.stride);
+        Ok(Self { name, device, memory, completions, queue_pairs, places, stride, ip, mac })
     }
 
     /// Where a message of a queue pair is, the number of which is given.

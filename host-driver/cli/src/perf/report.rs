@@ -7,6 +7,7 @@ use super::latency::Latency;
 use super::verb::Verb;
 use crate::out;
 use crate::progress::Progress;
+use crate::time::Time;
 
 /// How it is told.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -29,6 +30,7 @@ pub(crate) struct Head {
     pub(crate) mtu: usize,
     pub(crate) batch: u64,
     pub(crate) clock_khz: u32,
+    pub(crate) time: Time,
 }
 
 /// One size.
@@ -114,10 +116,7 @@ impl Head {
                 self.queue_pairs, self.mtu, self.batch
             )
         };
-        let time = format!(
-            " time is simulated: the card's own clock of {:.3} MHz, by the time stamps of completions",
-            f64::from(self.clock_khz) / 1e3
-        );
+        let time = format!(" {}, by the time stamps of completions", self.time.words(self.clock_khz));
         vec![
             rule.clone(),
             format!("{title:^width$}", width = rule.len()).trim_end().to_owned(),
@@ -148,8 +147,6 @@ pub(crate) struct Report<'a> {
 struct Whole<'a> {
     #[serde(flatten)]
     head: &'a Head,
-    /// So that nobody takes them for those of a wall clock.
-    time: &'static str,
     results: &'a [Row],
 }
 
@@ -185,7 +182,7 @@ impl<'a> Report<'a> {
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         self.progress.finish();
         if self.form.json {
-            let whole = Whole { head: &self.head, time: "simulated", results: &self.rows };
+            let whole = Whole { head: &self.head, results: &self.rows };
             return out::json(&whole);
         }
         if !self.form.csv {
@@ -210,6 +207,7 @@ mod tests {
             mtu: 1024,
             batch: 16,
             clock_khz: 156_250,
+            time: Time::Simulated,
         };
         let lines = head.lines();
         assert_eq!(lines[1].trim(), "RC RDMA_Write BW test");
@@ -225,7 +223,7 @@ mod tests {
             peak_gbps: 9.8,
             average_gbps: 9.75,
             mpps: 0.018_6,
-            simulated_us: 2150.0,
+            card_us: 2150.0,
             wall_s: 3.5,
         });
         let cells = line(&row.cells(), &BANDWIDTH);

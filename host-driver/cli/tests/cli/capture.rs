@@ -1,50 +1,24 @@
 //! Frames of a port, while others work.
 
 use std::io::{BufRead, BufReader};
-use std::net::IpAddr;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 
-use stroma_device::VfioUser;
 use stroma_sim::pcap::{self, Direction};
-use stroma_verbs::{Device, Neighbours};
 
+use crate::neighbour::{address, answering, neighbour};
 use crate::stage::{Stage, until};
-
-/// A card of the fabric, as a neighbour of the other.
-fn neighbour(stage: &Stage, number: u8) -> (Arc<Device>, Neighbours) {
-    let backend = VfioUser::open(&stage.fabric().join(format!("card{number}"))).unwrap();
-    let device = Device::open(Arc::new(backend)).unwrap();
-    device.port().set_mac([2, 0, 0, 0, 0, number]).unwrap();
-    device.port().set_address(0, address(number)).unwrap();
-    let neighbours = Neighbours::open(&device).unwrap();
-    (device, neighbours)
-}
-
-fn address(number: u8) -> IpAddr {
-    format!("10.0.0.{}", number + 1).parse().unwrap()
-}
 
 /// Two cards that talk for as long as somebody wants to listen.
 fn chatter(stage: &Stage, mut is_enough: impl FnMut() -> bool) {
     let ((_one, near), (_other, far)) = (neighbour(stage, 0), neighbour(stage, 1));
-    std::thread::scope(|scope| {
-        let (tell, told) = std::sync::mpsc::channel::<()>();
-        scope.spawn(move || {
-            while told.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
-                if far.serve().unwrap() == 0 {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            }
-        });
+    answering(&far, || {
         loop {
             near.ping(address(1), 100, Duration::from_secs(30)).unwrap();
             if is_enough() {
                 break;
             }
         }
-        drop(tell);
     });
 }
 

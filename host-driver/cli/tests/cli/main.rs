@@ -9,5 +9,7 @@ mod exec;
 mod fabric;
 mod inspect;
 mod look;
+mod neighbour;
 mod perf;
+mod ping;
 mod stage;

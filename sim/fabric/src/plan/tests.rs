@@ -119,11 +119,15 @@ fn a_plan_that_makes_no_sense_is_refused_before_a_card_is_made() {
     for (flags, says) in [
         (
             "--cards 3",
-            "3 stations, cards and ends, on a cable: a cable has two ends; a switch has as many ports as it needs",
+            "3 stations, cards and ends, on a cable: a cable has two ends, a loopback one; a switch has as many ports as it needs",
         ),
         (
             "--tap t",
-            "3 stations, cards and ends, on a cable: a cable has two ends; a switch has as many ports as it needs",
+            "3 stations, cards and ends, on a cable: a cable has two ends, a loopback one; a switch has as many ports as it needs",
+        ),
+        (
+            "--wire loopback",
+            "2 stations, cards and ends, on a loopback: a cable has two ends, a loopback one; a switch has as many ports as it needs",
         ),
         ("--cards 0", "a fabric of no cards"),
         ("--linger 0", "linger = 0: it has to be 1 or more"),
