@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
+use crate::program::program;
 use crate::tools::Routine;
 use crate::{docs, figures, page, process, setup, workspace};
 
@@ -51,8 +51,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(folder) = html.parent() {
         fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     }
-    let mut command = Command::new("cargo");
-    command.args(["run", "--package", "stroma-tests", "--bin", "bench", "--", &options.suite]);
+    let mut command = program("bench")?;
+    command.arg(&options.suite);
     let kept = options.readme.then(figures::file);
     let files = [
         ("--json", options.json.as_deref().or(kept.as_deref())),

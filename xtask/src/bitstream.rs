@@ -93,7 +93,7 @@ fn emit(work: &Path, kernels: Option<&str>) -> Result<(Sources, Sources)> {
         if folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("empty {}", folder.display()))?;
         }
-        let mut command = rtl::top(&["emit", "--profile", Profile::HundredG.name(), "--out"]);
+        let mut command = rtl::top(&["emit", "--profile", Profile::HundredG.name(), "--out"])?;
         command.arg(&folder).args(arguments);
         process::aloud(command)?;
         sources(&folder)

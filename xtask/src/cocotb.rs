@@ -27,7 +27,7 @@ pub(crate) fn run(profile: Option<Profile>) -> Result<()> {
 
 fn drive(profile: Profile) -> Result<()> {
     let folder = rtl::emit_profile(profile)?;
-    let mut describe = rtl::top(&["describe", "--profile", profile.name()]);
+    let mut describe = rtl::top(&["describe", "--profile", profile.name()])?;
     // Errors of the build are for the user, the description is not.
     let card = describe.stderr(std::process::Stdio::inherit()).output().context("start cargo")?;
     if !card.status.success() {

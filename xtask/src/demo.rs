@@ -1,9 +1,8 @@
 //! `demo`: two cards, an application on each.
 
-use std::process::Command;
-
 use anyhow::{Context, Result};
 
+use crate::program::program;
 use crate::tools::Routine;
 use crate::{process, setup, workspace};
 
@@ -11,7 +10,7 @@ use crate::{process, setup, workspace};
 pub(crate) fn run() -> Result<()> {
     setup::run(Routine::Demo)?;
     println!("building the simulated cards; the first time takes minutes, later ones seconds");
-    let mut command = Command::new("cargo");
-    command.args(["run", "--package", "stroma-tests", "--bin", "demo"]).current_dir(workspace::root());
+    let mut command = program("demo")?;
+    command.current_dir(workspace::root());
     process::aloud(command).context("next step: `cargo xtask test` shows which part disagrees")
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<()> {
     setup::run(Routine::Ci)?;
     let folder = workspace::target().join("formal");
     start_over(&folder)?;
-    let mut command = rtl::top(&["formal", "--out"]);
+    let mut command = rtl::top(&["formal", "--out"])?;
     command.arg(&folder);
     process::aloud(command)?;
     prove(&folder, only)

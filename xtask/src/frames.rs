@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::program::program;
 use crate::rtl::Profile;
 use crate::{process, workspace};
 
@@ -39,13 +40,11 @@ pub(crate) fn run() -> Result<()> {
     let folder = workspace::target().join("frames");
     let invocations = rpc::check(&folder)?;
     println!("  two simulated cards of each profile send every kind of frame ...");
-    let mut cards = Command::new("cargo");
-    cards
-        .args(["run", "--quiet", "--package", "stroma-tests", "--bin", "frames", "--", "--out"])
-        .arg(&folder);
+    let mut cards = program("frames")?;
+    cards.arg("--out").arg(&folder);
     // Errors are for the user; the counts are for the comparison.
     let output =
-        cards.current_dir(workspace::root()).stderr(Stdio::inherit()).output().context("start cargo")?;
+        cards.current_dir(workspace::root()).stderr(Stdio::inherit()).output().context("start frames")?;
     let printed = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
         bail!(

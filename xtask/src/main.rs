@@ -20,6 +20,7 @@ mod new_kernel;
 mod nightly;
 mod page;
 mod process;
+mod program;
 mod programs;
 mod quotes;
 mod rtl;

@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
+use crate::program::program;
 use crate::{process, workspace};
 
 /// The two cards built from one source.
@@ -59,7 +60,7 @@ pub(crate) struct Options {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.list {
-        return process::aloud(top(&["list"]));
+        return process::aloud(top(&["list"])?);
     }
     let profile = options.profile.context("--profile names the card to emit")?;
     if options.shell {
@@ -107,7 +108,7 @@ pub(crate) fn emit_shell() -> Result<PathBuf> {
 
 fn shell(out: &Path) -> Result<()> {
     fs::create_dir_all(out).with_context(|| format!("create {}", out.display()))?;
-    let mut command = top(&["emit", "--shell", "--profile", SHELL_OF.name(), "--out"]);
+    let mut command = top(&["emit", "--shell", "--profile", SHELL_OF.name(), "--out"])?;
     command.arg(out);
     process::aloud(command)
 }
@@ -121,7 +122,7 @@ pub(crate) fn emit_block(profile: Profile, block: &str) -> Result<PathBuf> {
 
 fn emit(profile: Profile, block: Option<&str>, out: &Path) -> Result<()> {
     fs::create_dir_all(out).with_context(|| format!("create {}", out.display()))?;
-    let mut command = top(&["emit", "--profile", profile.name(), "--out"]);
+    let mut command = top(&["emit", "--profile", profile.name(), "--out"])?;
     command.arg(out);
     if let Some(block) = block {
         command.args(["--block", block]);
@@ -134,10 +135,10 @@ fn emit(profile: Profile, block: Option<&str>, out: &Path) -> Result<()> {
 }
 
 /// The design's own program, which knows the blocks.
-pub(crate) fn top(arguments: &[&str]) -> Command {
-    let mut command = Command::new("cargo");
-    command.args(["run", "--package", "stroma-top", "--"]).args(arguments).current_dir(workspace::root());
-    command
+pub(crate) fn top(arguments: &[&str]) -> Result<Command> {
+    let mut command = program("stroma-top")?;
+    command.args(arguments).current_dir(workspace::root());
+    Ok(command)
 }
 
 /// The Verilog files of a folder.

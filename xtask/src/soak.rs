@@ -1,11 +1,10 @@
 //! `soak`: random traffic on a bad wire, for as long as wanted.
 
-use std::process::Command;
-
 use anyhow::{Context, Result};
 
+use crate::program::program;
 use crate::tools::Routine;
-use crate::{process, setup, workspace};
+use crate::{process, setup};
 
 /// Handed on as they are: the program alone knows what it may be told, and `--help` is its help.
 #[derive(clap::Args, Default)]
@@ -20,9 +19,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     setup::run(Routine::Demo)?;
     println!("building the simulated cards; the first time takes minutes, later ones seconds");
-    let mut command = Command::new("cargo");
-    command.args(["run", "--package", "stroma-tests", "--bin", "soak", "--manifest-path"]);
-    command.arg(workspace::root().join("Cargo.toml")).arg("--").args(&options.arguments);
+    let mut command = program("soak")?;
+    command.args(&options.arguments);
     process::aloud(command).context(
         "next step: the same command with `--ops 500 --seed S --profile P --capture DIR` repeats one run alone, and records it",
     )

@@ -130,7 +130,7 @@ pub(crate) fn stage() -> Result<()> {
 
 /// The names of all blocks that can be emitted.
 fn blocks() -> Result<BTreeSet<String>> {
-    let output = process::quietly_or_fail("stroma-top list", rtl::top(&["list"]))?;
+    let output = process::quietly_or_fail("stroma-top list", rtl::top(&["list"])?)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(text.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_string).collect())
 }

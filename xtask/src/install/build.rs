@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::{libclang, process, workspace};
+use crate::{libclang, process, program, workspace};
 
 /// What is built.
 pub(crate) const PACKAGES: [&str; 2] = ["stroma", "stroma-ibverbs"];
@@ -28,10 +28,19 @@ impl Build {
     /// Builds what is out of date. Both packages at once, also for who needs one: by itself each would ask for less of what they depend
     /// on, and have it compiled anew.
     pub(super) fn run(self) -> Result<()> {
-        let profile = if self == Self::Dist { "dist" } else { "dev" };
-        let mut cargo = libclang::cargo();
-        cargo.args(["build", "--quiet", "--profile", profile]);
-        cargo.args(PACKAGES.iter().flat_map(|name| ["--package", name]));
+        let cargo = match self {
+            Self::Tests => {
+                let mut cargo = program::build();
+                cargo.args(["--quiet", "--lib", "--bin", "stroma"]);
+                cargo
+            }
+            Self::Dist => {
+                let mut cargo = libclang::cargo();
+                cargo.args(["build", "--quiet", "--profile", "dist"]);
+                cargo.args(PACKAGES.iter().flat_map(|name| ["--package", name]));
+                cargo
+            }
+        };
         process::quietly_or_fail("build stroma and libibverbs; the first time takes minutes", cargo)
             .context("next step: `cargo xtask test` shows what broke")
             .map(|_| ())

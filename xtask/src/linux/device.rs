@@ -34,7 +34,7 @@ pub(super) fn run() -> Result<Outcome> {
     write(&initrd, first_files(&tools, &script, &program, &kernel::DEVICE)?)?;
 
     println!("  building the simulated cards ...");
-    process::aloud(story("guest-driver", &emulator, &initrd, &out)).context(
+    process::aloud(story("guest-driver", &emulator, &initrd, &out)?).context(
         "next step: the story is tests/guest_driver/points.rs; what the guest's kernel said: target/linux/device.log",
     )?;
     Ok(Outcome::Done)

@@ -13,6 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
+use crate::program::program;
 use crate::stage::Outcome;
 use crate::{process, unpack, workspace};
 use archive::Archive;
@@ -70,7 +71,7 @@ fn wire() -> Result<()> {
     write(&initrd, wire_files(&out)?)?;
 
     println!("  building the simulated cards ...");
-    process::aloud(story("linux", &unpack::emulator(), &initrd, &out)).context(
+    process::aloud(story("linux", &unpack::emulator(), &initrd, &out)?).context(
         "next step: the story is tests/linux; what was on the wire: tshark -V -r target/linux/10g.pcapng",
     )
 }
@@ -100,12 +101,11 @@ fn folder() -> Result<PathBuf> {
 }
 
 /// A program of the tests that boots a guest.
-fn story(name: &str, emulator: &Path, initrd: &Path, out: &Path) -> Command {
-    let mut story = Command::new("cargo");
-    story.args(["run", "--quiet", "--package", "stroma-tests", "--bin", name, "--"]);
+fn story(name: &str, emulator: &Path, initrd: &Path, out: &Path) -> Result<Command> {
+    let mut story = program(name)?;
     story.arg("--emulator").arg(emulator).arg("--kernel").arg(kernel::vmlinux(&unpack::folder()));
     story.arg("--initrd").arg(initrd).arg("--out").arg(out).current_dir(workspace::root());
-    story
+    Ok(story)
 }
 
 /// Compiles the guest's program with the unpacked headers and libraries.

@@ -51,7 +51,7 @@ pub(super) fn run(stroma: &Path, kept: &Path) -> Result<()> {
     let out = folder()?;
     let initrd = out.join("peers.cpio");
     write(&initrd, with_programs(wire_files(&out)?)?)?;
-    let mut story = story("peers", &unpack::emulator(), &initrd, kept);
+    let mut story = story("peers", &unpack::emulator(), &initrd, kept)?;
     story.arg("--stroma").arg(stroma);
     let next_step =
         || format!("next step: the story is tests/peers; what was on the wire: {}/{CAPTURE}", kept.display());
