@@ -11,7 +11,7 @@ use stroma_device::{Backend, Vfio, VfioUser, local_mac};
 use stroma_verbs::Device;
 
 /// How long anything may take: simulated cards are slow on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where a card is.
 #[derive(Clone, Debug, PartialEq, Eq)]

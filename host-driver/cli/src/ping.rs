@@ -105,6 +105,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let bytes = arguments.size as usize;
     match &arguments.to {
         Asked::Card(to) => {
+            anyhow::ensure!(
+                arguments.address.is_none(),
+                "--address is for pings to an IP address, and {to} is a card"
+            );
             let between = Between { from: arguments.from.clone(), to: to.clone() };
             let messages = messages::Messages::open(&between, &arguments.fabric, bytes)?;
             rounds(

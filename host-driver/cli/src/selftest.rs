@@ -6,18 +6,15 @@ mod wire;
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stroma_device::Backend;
 use stroma_verbs::Device;
 
-use crate::card::Target;
+use crate::card::{PATIENCE, Target};
 use bench::Bench;
 use steps::{STEPS, Step};
 use wire::WIRE;
-
-/// How long anything may take: simulated cards are slow on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a step has to say, or why it failed.
 pub(crate) type Outcome = Result<String, Box<dyn Error>>;

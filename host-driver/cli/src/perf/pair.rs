@@ -13,12 +13,10 @@ use stroma_verbs::{
 };
 
 use super::{Between, Mtu};
-use crate::card::{self, CardName};
+use crate::card::{self, CardName, PATIENCE};
 use crate::ready;
 use crate::time::Time;
 
-/// How long nothing may happen: simulated cards are slow on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
 /// Places of each queue pair, so that what follows does not hide what went before.
 pub(crate) const SLOTS: usize = 4;
 /// Requests on their way on a queue pair, at least.

@@ -1,5 +1,7 @@
 //! The test tests: a card in order passes, and one that is not does not.
 
+use std::time::Duration;
+
 use stroma_sim::link::LinkConfig;
 use stroma_sim::{Shared, SimBackend, World};
 use stroma_top::Profile;

@@ -20,8 +20,8 @@ const TARGET: usize = MEMORY / 2;
 /// Bytes of datagrams: around those of beats, and the longest.
 const LENGTHS: [usize; 8] = [1, 8, 63, 64, 65, 1023, 1024, 4096];
 /// How often each, and how many that makes.
-const TIMES: u64 = 4;
-const SENDS: usize = 4 * LENGTHS.len();
+const TIMES: usize = 4;
+const SENDS: usize = TIMES * LENGTHS.len();
 
 /// Datagrams to a group, of which the card is a member: the wire alone brings them back.
 fn wire(bench: &Bench) -> Outcome {
@@ -38,21 +38,19 @@ fn wire(bench: &Bench) -> Outcome {
     queue_pair.activate_datagrams(&Datagrams::new(KEY))?;
     let _member = port.join(&queue_pair, GROUP)?;
     let way = domain.address_handle(&port.group_way(GROUP)?)?;
-    for number in 0..TIMES {
-        for (place, len) in (0_u64..).zip(LENGTHS) {
-            let bytes = pattern(41 + number * LENGTHS.len() as u64 + place, len);
-            bench.memory.write(0, &bytes)?;
-            let room = bench.memory.piece(TARGET, Grh::LEN + len)?;
-            queue_pair.receives()?.receive(8, &[room]).post()?;
-            // The receive alone completes where it is looked at: the request tells of nothing.
-            let batch = queue_pair.start().wr_id(9).to(&way, GROUP_QP, KEY);
-            batch.send(&[bench.memory.piece(0, len)?]).post()?;
-            let found = bench.complete(8).map_err(|error| format!("{len} bytes that were sent: {error}"))?;
-            if found.length as usize != Grh::LEN + len {
-                return Err(format!("a datagram of {len} bytes arrives with {}", found.length).into());
-            }
-            bench.check(TARGET + Grh::LEN, &bytes)?;
+    for (seed, len) in (41..).zip(LENGTHS.into_iter().cycle().take(SENDS)) {
+        let bytes = pattern(seed, len);
+        bench.memory.write(0, &bytes)?;
+        let room = bench.memory.piece(TARGET, Grh::LEN + len)?;
+        queue_pair.receives()?.receive(8, &[room]).post()?;
+        // The receive alone completes where it is looked at: the request tells of nothing.
+        let batch = queue_pair.start().wr_id(9).to(&way, GROUP_QP, KEY);
+        batch.send(&[bench.memory.piece(0, len)?]).post()?;
+        let found = bench.complete(8).map_err(|error| format!("{len} bytes that were sent: {error}"))?;
+        if found.length as usize != Grh::LEN + len {
+            return Err(format!("a datagram of {len} bytes arrives with {}", found.length).into());
         }
+        bench.check(TARGET + Grh::LEN, &bytes)?;
     }
     Ok(format!("{SENDS} datagrams of up to 4096 bytes, out and in again"))
 }

@@ -61,6 +61,11 @@ fn an_address_is_not_asked_by_nobody() {
     let said = stage.run(&["ping", "--to", "10.0.0.2"]);
     assert!(said.error.contains("--to 10.0.0.2 needs --address: an address for stroma0"), "{said:?}");
     assert_eq!((said.code, stage.status().is_none()), (Some(1), true), "and no fabric is started for it");
+    let said = stage.run(&["ping", "--address", "10.0.0.1"]);
+    assert!(
+        said.error.contains("--address is for pings to an IP address, and stroma1 is a card"),
+        "{said:?}"
+    );
     assert_eq!(stage.run(&["ping", "--to", "nowhere"]).code, Some(2));
 }
 
