@@ -97,7 +97,7 @@ pub fn data_masks<const D: usize>() -> [Bits<D>; 32] {
         for (bit, column) in image.iter().enumerate() {
             bytes[bit / 8] |= u8::from(column >> row & 1 == 1) << (bit % 8);
         }
-        num_bigint::BigUint::from_bytes_le(&bytes).into()
+        crate::pack::from_bytes(&bytes)
     })
 }
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_beat_at_a_time_is_the_same_as_a_byte_at_a_time() {
         let bytes: Vec<u8> = (0..64_u8).map(|byte| byte.wrapping_mul(37) ^ 0x5a).collect();
-        let data: Bits<512> = num_bigint::BigUint::from_bytes_le(&bytes).into();
+        let data: Bits<512> = crate::pack::from_bytes(&bytes);
         let masks = data_masks::<512>();
         let from_data = (0..32).fold(0, |all, row| all | u32::from((data & masks[row]).xor()) << row);
         let state = 0x1234_5678;

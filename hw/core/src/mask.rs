@@ -81,7 +81,7 @@ fn flip<const D: usize>(lane: usize, is_tagged: bool, is_v6: bool) -> Bits<D> {
 /// Beat `lane` of a frame whose bytes are `of` their place.
 fn beat<const D: usize>(lane: usize, of: impl Fn(usize) -> u8) -> Bits<D> {
     let bytes: Vec<u8> = (0..D / 8).map(|at| of(lane * D / 8 + at)).collect();
-    num_bigint::BigUint::from_bytes_le(&bytes).into()
+    crate::pack::from_bytes(&bytes)
 }
 
 impl<const D: usize> Logic for Mask<D> {

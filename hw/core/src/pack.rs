@@ -1,39 +1,7 @@
 //! Values as bits, in the order the Verilog sees them, so that tests and models can talk to ports.
 
 use rust_hdl::prelude::*;
-
-/// Collects fields, least significant first, into 32-bit words.
-#[derive(Default)]
-pub struct BitWriter {
-    words: Vec<u32>,
-    len: usize,
-}
-
-impl BitWriter {
-    /// Appends one bit above those already there.
-    pub fn push(&mut self, bit: bool) {
-        if self.len.is_multiple_of(32) {
-            self.words.push(0);
-        }
-        self.words[self.len / 32] |= u32::from(bit) << (self.len % 32);
-        self.len += 1;
-    }
-}
-
-/// Hands out the bits a [`BitWriter`] collected.
-pub struct BitReader<'a> {
-    words: &'a [u32],
-    at: usize,
-}
-
-impl BitReader<'_> {
-    /// The next bit; bits past the end are zero.
-    pub fn pull(&mut self) -> bool {
-        let bit = self.words.get(self.at / 32).is_some_and(|word| word >> (self.at % 32) & 1 == 1);
-        self.at += 1;
-        bit
-    }
-}
+pub use stroma_words::{BitReader, BitWriter};
 
 /// A payload whose bits can be written to a port and read back from one.
 pub trait Packed: Synth {
@@ -47,38 +15,86 @@ pub trait Packed: Synth {
     fn to_words(&self) -> Vec<u32> {
         let mut to = BitWriter::default();
         self.write(&mut to);
-        to.words
+        to.into_words()
     }
 
     /// The value those words hold.
     #[must_use]
     fn from_words(words: &[u32]) -> Self {
-        Self::read(&mut BitReader { words, at: 0 })
+        Self::read(&mut BitReader::new(words))
     }
 }
 
 impl Packed for bool {
     fn write(&self, to: &mut BitWriter) {
-        to.push(*self);
+        to.push(u32::from(*self), 1);
     }
     fn read(from: &mut BitReader) -> Self {
-        from.pull()
+        from.pull(1) == 1
     }
 }
 
 impl<const N: usize> Packed for Bits<N> {
     fn write(&self, to: &mut BitWriter) {
-        for bit in 0..N {
-            to.push(self.get_bit(bit));
+        match self {
+            Self::Short(short) => to.push(short.short(), N),
+            Self::Long(long) => to.push_each(N, &|bit| long.get_bit(bit)),
         }
     }
     fn read(from: &mut BitReader) -> Self {
-        let mut words = vec![0_u32; N.div_ceil(32)];
-        for bit in 0..N {
-            words[bit / 32] |= u32::from(from.pull()) << (bit % 32);
+        if N <= 32 {
+            return u64::from(from.pull(N)).into();
         }
-        num_bigint::BigUint::new(words).into()
+        let mut bits = [false; N];
+        from.pull_each(&mut bits);
+        Self::Long(bits.into())
     }
+}
+
+/// The value of these words.
+///
+/// # Panics
+/// When it has more than `N` bits.
+#[must_use]
+pub fn from_words<const N: usize>(words: &[u32]) -> Bits<N> {
+    let bits = stroma_words::significant(words);
+    assert!(bits <= N, "a value of {bits} bits does not fit into {N}");
+    Bits::from_words(words)
+}
+
+/// The value whose bytes these are, the first lowest.
+///
+/// # Panics
+/// When it has more than `N` bits.
+#[must_use]
+pub fn from_bytes<const N: usize>(bytes: &[u8]) -> Bits<N> {
+    from_words(&stroma_words::from_bytes(bytes))
+}
+
+/// All bytes of a value, the first lowest.
+#[must_use]
+pub fn to_bytes<const N: usize>(bits: Bits<N>) -> Vec<u8> {
+    stroma_words::to_bytes(&bits.to_words(), N.div_ceil(8))
+}
+
+/// A number as bits.
+///
+/// # Panics
+/// When it has more than `N`.
+#[must_use]
+pub fn from_number<const N: usize>(number: u128) -> Bits<N> {
+    from_bytes(&number.to_le_bytes())
+}
+
+/// Bits as a number.
+///
+/// # Panics
+/// When there are more than 128.
+#[must_use]
+pub fn to_number<const N: usize>(bits: Bits<N>) -> u128 {
+    let mut bytes = to_bytes(bits);
+    bytes.resize(16, 0);
+    u128::from_le_bytes(bytes.try_into().expect("no more than 128 bits"))
 }
 
 /// Declares a flat struct that travels between stages: a `LogicStruct` that is also [`Packed`].
@@ -139,7 +155,7 @@ macro_rules! record {
 
             // The value alone is meant: the sum of widths cannot be named as a const generic, so the literal is wider.
             fn verilog(self) -> VerilogLiteral {
-                let value: Bits<2048> = num_bigint::BigUint::new($crate::pack::Packed::to_words(&self)).into();
+                let value: Bits<2048> = $crate::pack::Packed::from_words(&$crate::pack::Packed::to_words(&self));
                 value.into()
             }
         }
@@ -178,5 +194,22 @@ mod tests {
         assert_eq!(words[0], 0x15 | 1 << 5 | 0x89ab_cdef << 6);
         assert_eq!(Sample::from_words(&words), sample);
         assert_eq!(format!("{:x}", sample.verilog()), "76'h48d159e26af37bf5");
+    }
+
+    #[test]
+    fn bytes_and_numbers_come_back() {
+        let bytes: Vec<u8> = (1..=9).collect();
+        let bits: Bits<70> = from_bytes(&bytes);
+        assert_eq!(bits.get_bits::<32>(32), 0x0807_0605);
+        assert_eq!(to_bytes(bits), bytes);
+        assert_eq!(to_number(bits), 0x09_0807_0605_0403_0201);
+        assert_eq!(from_number::<70>(to_number(bits)), bits);
+        assert_eq!(to_number(from_number::<7>(0x55)), 0x55);
+    }
+
+    #[test]
+    #[should_panic(expected = "a value of 71 bits does not fit into 70")]
+    fn a_number_that_is_too_large_is_refused() {
+        let _ = from_number::<70>(1 << 70);
     }
 }

@@ -159,7 +159,7 @@ impl SlotCommand {
             key: u64::from(head.key).into(),
             request_len: u64::from(head.request_length).into(),
             response_max: u64::from(head.response_max).into(),
-            parameters: num_bigint::BigUint::from_bytes_le(parameters.block()).into(),
+            parameters: crate::pack::from_bytes(parameters.block()),
         }
     }
 }

@@ -12,6 +12,7 @@
 
 use rust_hdl::prelude::*;
 
+use crate::pack::{from_bytes, to_bytes};
 use crate::record;
 
 /// The consuming end of a stream.
@@ -58,7 +59,7 @@ pub fn beats<const D: usize>(bytes: &[u8]) -> Vec<Beat<D>> {
     assert!(!bytes.is_empty(), "a packet has at least one byte");
     let count = bytes.len().div_ceil(D / 8);
     let cut = |(index, chunk): (usize, &[u8])| Beat {
-        data: num_bigint::BigUint::from_bytes_le(chunk).into(),
+        data: from_bytes(chunk),
         nbytes: (chunk.len() as u64).into(),
         sop: index == 0,
         eop: index + 1 == count,
@@ -71,7 +72,7 @@ pub fn beats<const D: usize>(bytes: &[u8]) -> Vec<Beat<D>> {
 #[must_use]
 pub fn bytes<const D: usize>(beats: &[Beat<D>]) -> Vec<u8> {
     let of = |beat: &Beat<D>| {
-        let mut bytes = num_bigint::BigUint::from(beat.data).to_bytes_le();
+        let mut bytes = to_bytes(beat.data);
         bytes.resize(beat.nbytes.index(), 0);
         bytes
     };

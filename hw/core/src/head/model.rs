@@ -12,22 +12,21 @@ use stroma_abi::wire::{
 use stroma_abi::{Psn, Qpn};
 
 use super::Head;
+use crate::pack::{from_bytes, from_number, to_number};
 
 fn wide<const N: usize>(value: impl Into<u128>) -> Bits<N> {
-    num_bigint::BigUint::from(value.into()).into()
-}
-
-fn narrow<const N: usize>(bits: Bits<N>) -> u128 {
-    num_bigint::BigUint::from(bits).try_into().expect("no field of a head is wider than 128 bits")
+    from_number(value.into())
 }
 
 /// A field as a smaller integer; its width in [`Head`] makes it fit.
 fn small<const N: usize, T: TryFrom<u128>>(bits: Bits<N>) -> T {
-    T::try_from(narrow(bits)).ok().expect("the field is as wide as its Rust type")
+    T::try_from(to_number(bits)).ok().expect("the field is as wide as its Rust type")
 }
 
 fn mac(address: Mac) -> Bits<48> {
-    num_bigint::BigUint::from_bytes_be(&address.0).into()
+    let mut bytes = address.0;
+    bytes.reverse();
+    from_bytes(&bytes)
 }
 
 fn to_mac(bits: Bits<48>) -> Mac {
@@ -168,7 +167,7 @@ impl Head {
     }
 
     fn ip(&self) -> Ip {
-        let (source, destination) = (narrow(self.src_ip), narrow(self.dst_ip));
+        let (source, destination) = (to_number(self.src_ip), to_number(self.dst_ip));
         let tclass: u8 = small(self.tclass);
         if self.v6 {
             return Ip::V6(Ipv6 {

@@ -110,7 +110,7 @@ impl<const D: usize> ReadMemory<D> {
         flight.given += 1;
         let bytes: Vec<u8> = (at..at + beat_len).map(byte).collect();
         Some(ReadBeat {
-            data: num_bigint::BigUint::from_bytes_le(&bytes).into(),
+            data: crate::pack::from_bytes(&bytes),
             id: flight.burst.id,
             resp: if broken(at) { 1 + self.rng.below(3) } else { 0 }.into(),
             last: flight.given == beats,

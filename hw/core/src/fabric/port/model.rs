@@ -223,7 +223,7 @@ impl Twin {
                 key: request.begin.key,
                 request_len: request.begin.length,
                 response_max: u64::from(target.response_max).into(),
-                parameters: num_bigint::BigUint::from_bytes_le(parameters.block()).into(),
+                parameters: crate::pack::from_bytes(parameters.block()),
             };
             if request.is_dead && *command != expected {
                 self.may_skip = true;

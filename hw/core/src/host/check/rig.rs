@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::WorkOp::{
     self, Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Rpc, RpcWrite, Scatter, Send, SendImm,
@@ -341,5 +340,5 @@ impl Rig {
 }
 
 fn unit_bits(unit: &UnitBytes) -> Bits<512> {
-    BigUint::from_bytes_le(unit).into()
+    crate::pack::from_bytes(unit)
 }

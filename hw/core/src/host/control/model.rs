@@ -1,6 +1,5 @@
 //! The BARs in plain Rust: bytes as the map lays them out, and the rules of the few registers that do something.
 
-use num_bigint::BigUint;
 use stroma_abi::desc::RING_ALIGN_LOG;
 use stroma_abi::desc::mailbox::{BODY_AT, Command, CommandStatus, MAILBOX_LEN, ObjectKind, Reply};
 use stroma_abi::regs::map::{
@@ -11,6 +10,7 @@ use stroma_abi::regs::{Access, Block, Reg};
 
 use super::moderation::Moderation;
 use crate::host::work::PageStore;
+use crate::pack::{from_bytes, to_bytes};
 use crate::state::command::{ObjectCommand, ObjectReply};
 use crate::transport::records::Station;
 
@@ -272,7 +272,7 @@ impl Bars {
             verb: u64::from(head.verb).into(),
             object: u64::from(head.object).into(),
             attributes: head.attributes.into(),
-            body: BigUint::from_bytes_le(&text[BODY_AT..]).into(),
+            body: from_bytes(&text[BODY_AT..]),
         };
         Some(Effect::Command(owner, Box::new(command)))
     }
@@ -293,7 +293,7 @@ impl Bars {
             object: command.object,
             field: u16::try_from(u64::from(reply.field)).expect("16 bits"),
         };
-        let mut text = BigUint::from(reply.body).to_bytes_le();
+        let mut text = to_bytes(reply.body);
         text.splice(0..0, head.to_bytes());
         text.resize(MAILBOX_LEN, 0);
         let output = mailbox::BLOCK.address(&mailbox::OUTPUT);

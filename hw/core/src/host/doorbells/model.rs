@@ -1,6 +1,5 @@
 //! The doorbells in plain Rust, a store at a time.
 
-use num_bigint::BigUint;
 use stroma_abi::regs::Reg;
 use stroma_abi::regs::map::{PUSH_WINDOW, PUSH_WINDOWS, doorbells};
 
@@ -117,7 +116,7 @@ impl Model {
             let is_there = words[..count * UNIT / 8].iter().all(|word| *word);
             let pushed: Vec<Bits<512>> = window.bytes[..if is_there { count * UNIT } else { 0 }]
                 .chunks(UNIT)
-                .map(|unit| BigUint::from_bytes_le(unit).into())
+                .map(|unit| crate::pack::from_bytes(unit))
                 .collect();
             let doorbell = SendDoorbell {
                 qpn: qpn.into(),

@@ -26,7 +26,7 @@ impl Ring {
         let slot = u64::from(position) % (1 << self.log);
         EntryWrite {
             iova: (self.base + slot * Eqe::LEN as u64).into(),
-            data: num_bigint::BigUint::from_bytes_le(&eqe.to_bytes()).into(),
+            data: crate::pack::from_bytes(&eqe.to_bytes()),
             long: false,
         }
     }

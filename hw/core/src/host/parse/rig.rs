@@ -1,6 +1,5 @@
 //! The parser between a scheduler, a host memory and a checker.
 
-use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::WorkOp::{
     self, Bind, CmpSwap, FetchAdd, Gather, Invalidate, Nop, Read, Rpc, RpcWrite, Scatter, Send, SendImm,
@@ -73,7 +72,7 @@ pub(super) fn unit_noise(rng: &mut SplitMix64) -> UnitBytes {
 }
 
 fn unit_bits(unit: &UnitBytes) -> Bits<512> {
-    BigUint::from_bytes_le(unit).into()
+    crate::pack::from_bytes(unit)
 }
 
 fn small(rng: &mut SplitMix64, below: usize) -> usize {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigUint;
 use stroma_abi::desc::mailbox::BODY_LEN;
 use stroma_abi::desc::{AddressHandle, CommandStatus, Verb};
 
+use crate::pack::{from_bytes, from_number};
 use crate::state::command::ObjectCommand;
 use crate::transport::records::HandleRow;
 
@@ -27,7 +27,7 @@ impl Ask {
             verb: u64::from(self.verb).into(),
             object: u64::from(self.object).into(),
             attributes: self.attributes.into(),
-            body: BigUint::from_bytes_le(&body).into(),
+            body: from_bytes(&body),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Owner {
             exists: true,
             pd: u64::from(handle.pd).into(),
             peer_mac: (handle.peer_mac.swap_bytes() >> 16).into(),
-            peer_ip: BigUint::from(handle.peer_ip.swap_bytes()).into(),
+            peer_ip: from_number(handle.peer_ip.swap_bytes()),
             source_port: u64::from(handle.source_port).into(),
             hop_limit: u64::from(handle.hop_limit).into(),
             traffic_class: u64::from(handle.traffic_class).into(),

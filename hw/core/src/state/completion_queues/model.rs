@@ -95,7 +95,7 @@ impl Queue {
         };
         out.entry = Some(EntryWrite {
             iova: (self.base + slot * Cqe::LEN as u64).into(),
-            data: num_bigint::BigUint::from_bytes_le(&cqe.to_bytes()).into(),
+            data: crate::pack::from_bytes(&cqe.to_bytes()),
             long: true,
         });
         self.producer += 1;
@@ -206,8 +206,7 @@ impl Queues {
 
     /// The reply, and whether a queue ended.
     pub(super) fn command(&mut self, command: &ObjectCommand) -> (ObjectReply, bool) {
-        let mut body = num_bigint::BigUint::from(command.body).to_bytes_le();
-        body.resize(BODY_LEN, 0);
+        let body = crate::pack::to_bytes(command.body);
         let mut words = vec![0_u8; BODY_LEN];
         let mut ends = false;
         let number = u64::from(command.object);
@@ -249,7 +248,7 @@ impl Queues {
             }
         };
         let (status, field) = judged.err().unwrap_or((CommandStatus::Done, 0));
-        let body = num_bigint::BigUint::from_bytes_le(&words).into();
+        let body = crate::pack::from_bytes(&words);
         (ObjectReply { status: (status as u64).into(), field: field.into(), body }, ends)
     }
 
@@ -302,6 +301,6 @@ pub(super) fn order(verb: u8, object: u64, asked: &CompletionQueue, noise: &Obje
         verb: u64::from(verb).into(),
         object: object.into(),
         attributes: 0.into(),
-        body: num_bigint::BigUint::from_bytes_le(&bytes).into(),
+        body: crate::pack::from_bytes(&bytes),
     }
 }

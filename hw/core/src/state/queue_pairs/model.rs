@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use num_bigint::BigUint;
 use stroma_abi::desc::queue_pair::{attribute, transition};
 use stroma_abi::desc::{CommandStatus, Event, QueuePair, QueuePairKind, QueuePairState, RING_ALIGN, Verb};
 
 use super::super::command::{ObjectCommand, ObjectReply};
 use crate::fabric::records::ResultRow;
 use crate::host::work::{EventRecord, QpChange, QpError, SendRow};
+use crate::pack::{from_bytes, from_number};
 use crate::transport::records::{PathRow, PeerRow, RingRow};
 
 /// A command in plain numbers.
@@ -32,7 +32,7 @@ impl Ask {
             verb: u64::from(self.verb).into(),
             object: u64::from(self.object).into(),
             attributes: self.attributes.into(),
-            body: BigUint::from_bytes_le(&self.body).into(),
+            body: from_bytes(&self.body),
         }
     }
 }
@@ -87,13 +87,13 @@ impl Owner {
                 return Outcome { stops: false, drains: false, settles: false, change: None, reply };
             }
         };
-        let body = shown.map_or_else(BigUint::default, |shown| BigUint::from_bytes_le(&shown.to_bytes()));
+        let body = shown.map_or_else(Default::default, |shown| from_bytes(&shown.to_bytes()));
         Outcome {
             stops: ends,
             drains: ends || change.is_some_and(|change| change.drains),
             settles: ends,
             change,
-            reply: ObjectReply { body: body.into(), ..ObjectReply::default() },
+            reply: ObjectReply { body, ..ObjectReply::default() },
         }
     }
 
@@ -275,7 +275,7 @@ fn peer_row(queue_pair: &QueuePair) -> PeerRow {
         path_mtu: u64::from(queue_pair.path_mtu).into(),
         p_key: u64::from(queue_pair.p_key).into(),
         q_key: u64::from(queue_pair.q_key).into(),
-        peer_ip: BigUint::from(queue_pair.peer_ip.swap_bytes()).into(),
+        peer_ip: from_number(queue_pair.peer_ip.swap_bytes()),
         source_address: u64::from(queue_pair.source_address).into(),
         receive_psn: u64::from(queue_pair.receive_psn.value()).into(),
         cq: u64::from(queue_pair.send_cq).into(),
@@ -299,7 +299,7 @@ fn path_row(queue_pair: &QueuePair) -> Option<PathRow> {
         peer: u64::from(queue_pair.peer.value()).into(),
         p_key: u64::from(queue_pair.p_key).into(),
         peer_mac: (queue_pair.peer_mac.swap_bytes() >> 16).into(),
-        peer_ip: BigUint::from(queue_pair.peer_ip.swap_bytes()).into(),
+        peer_ip: from_number(queue_pair.peer_ip.swap_bytes()),
         source_port: u64::from(queue_pair.source_port).into(),
         hop_limit: u64::from(queue_pair.hop_limit).into(),
         traffic_class: u64::from(queue_pair.traffic_class).into(),

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigUint;
 use stroma_abi::desc::region::PAGE_LOGS;
 use stroma_abi::desc::{CommandStatus, Region, Verb};
 
 use super::works::Bond;
-use crate::pack::Packed;
+use crate::pack::{Packed, from_bytes};
 use crate::state::command::{ObjectCommand, ObjectReply};
 
 /// Bytes of a command's body, of which a region takes the first.
@@ -41,7 +40,7 @@ impl Ask {
             verb: u64::from(self.verb).into(),
             object: u64::from(self.object).into(),
             attributes: self.attributes.into(),
-            body: BigUint::from_bytes_le(&self.body).into(),
+            body: from_bytes(&self.body),
         }
     }
 }
@@ -129,8 +128,8 @@ impl Owner {
             Some(Verb::Modify) | None => refused(CommandStatus::UnknownVerb, 0),
             Some(_) if !exists => refused(CommandStatus::NoObject, 0),
             Some(Verb::Query) => {
-                let body = BigUint::from_bytes_le(&self.regions[&command.object].to_bytes());
-                (Order::Nothing, ObjectReply { body: body.into(), ..done })
+                let body = from_bytes(&self.regions[&command.object].to_bytes());
+                (Order::Nothing, ObjectReply { body, ..done })
             }
             Some(Verb::Destroy) => {
                 if self.bonds.values().any(|bond| bond.parent == command.object) {

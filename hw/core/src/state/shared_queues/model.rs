@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigUint;
 use stroma_abi::desc::mailbox::BODY_LEN;
 use stroma_abi::desc::shared_queue::LIMIT_ATTRIBUTE;
 use stroma_abi::desc::{CommandStatus, SharedQueue, Verb};
 
+use crate::pack::from_bytes;
 use crate::state::command::{ObjectCommand, ObjectReply};
 use crate::transport::records::SharedRow;
 
@@ -33,7 +33,7 @@ impl Ask {
             verb: u64::from(self.verb).into(),
             object: u64::from(self.object).into(),
             attributes: self.attributes.into(),
-            body: BigUint::from_bytes_le(&body).into(),
+            body: from_bytes(&body),
         }
     }
 }
@@ -97,8 +97,8 @@ impl Owner {
                 (ObjectReply::default(), false)
             }
             Some(Verb::Query) => {
-                let body = BigUint::from_bytes_le(&self.queues[&ask.object].0.to_bytes());
-                (ObjectReply { body: body.into(), ..ObjectReply::default() }, false)
+                let body = from_bytes(&self.queues[&ask.object].0.to_bytes());
+                (ObjectReply { body, ..ObjectReply::default() }, false)
             }
             Some(Verb::Destroy) => {
                 self.queues.remove(&ask.object);

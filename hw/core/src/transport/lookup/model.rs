@@ -1,6 +1,5 @@
 //! For whom a packet or a nudge is, in plain Rust.
 
-use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::queue_pair::{QueuePairKind, QueuePairState};
 use stroma_abi::value::Value;
@@ -42,7 +41,7 @@ pub struct Outcome {
 }
 
 fn small<const N: usize>(bits: Bits<N>) -> u64 {
-    u64::try_from(BigUint::from(bits)).expect("no such field is wider than 64 bits")
+    u64::try_from(crate::pack::to_number(bits)).expect("no such field is wider than 64 bits")
 }
 
 fn is_datagram(row: &PeerRow) -> bool {

@@ -4,7 +4,6 @@ mod bed;
 
 use std::collections::VecDeque;
 
-use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
@@ -13,7 +12,7 @@ use bed::{Bed, QPS};
 use super::model::{Outcome, Port, addressee, frame, nudge, packet};
 use crate::head::Head;
 use crate::host::control::stations::{HalfStore, MemberStore};
-use crate::pack::Packed;
+use crate::pack::{Packed, to_bytes};
 use crate::testing::{collect, push, read, verilated};
 use crate::transport::records::{Arrival, Nudge, Order, PeerRow, Station};
 
@@ -130,8 +129,7 @@ impl Rig {
     /// Stores addresses half by half, first byte lowest.
     fn halves(&mut self, port: &str, addresses: &[Bits<128>]) {
         for (at, address) in addresses.iter().enumerate() {
-            let mut bytes = BigUint::from(*address).to_bytes_le();
-            bytes.resize(16, 0);
+            let mut bytes = to_bytes(*address);
             bytes.reverse();
             for (half, word) in (2 * at as u64..).zip(bytes.chunks(8)) {
                 let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
@@ -146,7 +144,7 @@ impl Rig {
     fn station(&self, destination: Bits<128>) -> Station {
         let group = self.groups.iter().find(|(address, _)| *address == destination);
         Station {
-            is_ours: self.addresses.contains(&destination) && BigUint::from(destination) != BigUint::ZERO,
+            is_ours: self.addresses.contains(&destination) && destination != Bits::default(),
             is_group: group.is_some(),
             member: group.map_or(0, |(_, number)| *number).into(),
         }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::desc::wqe::{BODY_AT, UNIT};
 use stroma_abi::desc::{Receive, Sge, SgeList, WqeHead};
@@ -279,7 +278,7 @@ impl Rig {
             for line in lines {
                 let last = line + UNIT as u64 == start + len;
                 let unit = Unit {
-                    data: BigUint::from_bytes_le(&self.world.line(line)).into(),
+                    data: crate::pack::from_bytes(&self.world.line(line)),
                     last,
                     err: if last { is_bad } else { self.rng.below(2) == 1 },
                 };

@@ -2,8 +2,6 @@
 
 mod case;
 
-use num_bigint::BigUint;
-use rust_hdl::prelude::Bits;
 use stroma_abi::desc::wqe::UNIT;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId};
 
@@ -49,7 +47,7 @@ impl<const D: usize> Rig<D> {
         for case in cases {
             push(&mut self.bench, self.message, &[case.message]);
             for unit in case.wqe.chunks(UNIT) {
-                push(&mut self.bench, self.units, &[Bits::<512>::from(BigUint::from_bytes_le(unit))]);
+                push(&mut self.bench, self.units, &[crate::pack::from_bytes::<512>(unit)]);
             }
         }
     }

@@ -6,7 +6,6 @@ mod connection;
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigUint;
 use rust_hdl::prelude::Bits;
 use stroma_abi::wire::opcode::RC_SEND_ONLY;
 use stroma_abi::wire::{Header, Opcode, Position};
@@ -178,7 +177,7 @@ fn ends_key(op: &Opcode) -> bool {
 }
 
 fn number<const N: usize>(bits: Bits<N>) -> u64 {
-    u64::try_from(BigUint::from(bits)).expect("no field is wider than 64 bits")
+    u64::try_from(crate::pack::to_number(bits)).expect("no field is wider than 64 bits")
 }
 
 fn short<const N: usize>(bits: Bits<N>) -> u32 {
