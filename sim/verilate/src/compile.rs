@@ -1,9 +1,10 @@
 //! Verilog to machine code: `verilator_bin`, our shim, the C++ compiler, and the cache around them.
 //!
-//! - **Runtime** Verilator's C++ runtime (with VCD support) and a precompiled header are built once per
-//!   compiler and flags; all models share them. The header halves the time of a small model.
-//! - **Model** generated files are gathered into translation units of about [`UNIT_BYTES`]: a block of a
-//!   unit test is one compiler run, a card keeps every core busy.
+//! - **Runtime** Verilator's C++ runtime (with VCD support) is built once per compiler and flags, a precompiled header once
+//!   for each level of optimisation; all models share them. The header halves the time of a small model.
+//! - **Model** generated files are gathered into translation units: a block of a unit test is one compiler run, a card
+//!   keeps every core busy. A shared object, which tests of blocks load, is to be built quickly; an archive, which becomes
+//!   part of a program, is to run quickly (see [`Speed`]).
 //! - **Warnings** of Verilator are errors; the exceptions stand in [`VERILATE`] with their reasons.
 //! - **X** does not exist in a two-state model: `--x-assign 0` and seeded initial state keep it
 //!   deterministic (see [`Options::seed`](crate::Options)).
@@ -46,10 +47,6 @@ pub(crate) const VERILATE: [&str; 14] = [
     "-Wno-SYMRSVDWORD",
 ];
 
-/// Text that one compiler run should get; measured on gcc 12, where starting a run costs about as
-/// much as 100 kB of generated code.
-const UNIT_BYTES: u64 = 192 << 10;
-
 /// Runtime sources from the Verilator package.
 const RUNTIME: [&str; 3] = ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_threads.cpp"];
 
@@ -84,7 +81,7 @@ pub(crate) const SHARED_SYMBOL: &str = "stroma_model";
 /// When Verilator or the compiler is missing or refuses the text, or the manifest does not fit it.
 pub fn shared_object(design: &Verilog, variant: Variant) -> Result<Artifact, Error> {
     let naming = Naming { prefix: "Vmodel", symbol: SHARED_SYMBOL };
-    let entry = ensure_model(design, variant, &naming, "so", |cxx, folder, objects| {
+    let entry = ensure_model(design, variant, &naming, Speed::Build, |cxx, folder, objects| {
         let runtime = runtime()?.join(format!("lib{RUNTIME_LIBRARY}.a"));
         let job = cxx.job(format!("linking the model of `{}`", design.manifest.top));
         job.with(|command| {
@@ -102,7 +99,7 @@ pub fn shared_object(design: &Verilog, variant: Variant) -> Result<Artifact, Err
 
 /// Builds, or finds, the static archive of a design; `path` is the archive `libmodel.a`.
 pub(crate) fn archive(design: &Verilog, naming: &Naming<'_>) -> Result<Artifact, Error> {
-    let entry = ensure_model(design, Variant::Plain, naming, "a", |cxx, folder, objects| {
+    let entry = ensure_model(design, Variant::Plain, naming, Speed::Full, |cxx, folder, objects| {
         cxx.archive(&folder.join("libmodel.a"), objects)
     })?;
     Ok(Artifact { path: entry.path.join("libmodel.a"), ..entry })
@@ -112,7 +109,7 @@ fn ensure_model(
     design: &Verilog,
     variant: Variant,
     naming: &Naming<'_>,
-    kind: &str,
+    speed: Speed,
     link: impl FnOnce(&Cxx, &Path, &[PathBuf]) -> Result<(), Error>,
 ) -> Result<Artifact, Error> {
     let cxx = Cxx::get()?;
@@ -124,7 +121,7 @@ fn ensure_model(
         &flags,
         &traced,
         naming.symbol,
-        kind,
+        speed.kind(),
         VERILATOR_VERSION,
         &cxx.identity,
         shim::API_H,
@@ -135,7 +132,7 @@ fn ensure_model(
     cache::ensure(&design.manifest.top, key, |folder| {
         let work = folder.join("work");
         verilate(design, variant, naming, &work)?;
-        let objects = compile(cxx, &work, Speed::Full)?;
+        let objects = compile(cxx, &work, speed)?;
         link(cxx, folder, &objects)?;
         // The text stays for whoever wants to know what an entry is; the C++ is only bulk.
         write(&folder.join("design.v"), &design.text)?;
@@ -198,13 +195,45 @@ pub(crate) enum Speed {
     Build,
 }
 
+impl Speed {
+    /// What the objects become.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Full => "a",
+            Self::Build => "so",
+        }
+    }
+
+    /// How the compiler optimises. Start-up code runs once: its compile time is worth more than its speed.
+    ///
+    /// Measured on gcc 12 with blocks of our own: `-Og` takes half the time of `-O2`, and as long as `-O0` where functions are
+    /// large; its code needs a fifth more time than that of `-O1`, a third of that of `-O0`.
+    fn level(self, is_slow: bool) -> &'static str {
+        match self {
+            Self::Full if is_slow => "-O0",
+            Self::Full => "-O2",
+            Self::Build => "-Og",
+        }
+    }
+
+    /// Text that one compiler run should get. Starting a run costs about as much as 100 kB of generated code: parts are
+    /// so small only where all cores are to be kept busy.
+    fn unit_bytes(self) -> u64 {
+        match self {
+            Self::Full => 192 << 10,
+            Self::Build => 1 << 20,
+        }
+    }
+}
+
 /// C++ to objects, all cores busy.
 pub(crate) fn compile(cxx: &Cxx, work: &Path, speed: Speed) -> Result<Vec<PathBuf>, Error> {
     let include = Verilator::find()?.include();
-    let prelude = runtime()?.join("prelude.h");
     let mut objects = Vec::new();
     let mut jobs = Vec::new();
-    for (index, unit) in units(work)?.into_iter().enumerate() {
+    for (index, unit) in pack(generated(work)?, speed.unit_bytes()).into_iter().enumerate() {
+        let level = speed.level(unit.is_slow);
+        let prelude = prelude(level)?;
         let source = work.join(format!("unit{index}.cc"));
         let object = source.with_extension("o");
         let lines: Vec<String> = unit.files.iter().map(|file| format!("#include \"{file}\"")).collect();
@@ -213,12 +242,7 @@ pub(crate) fn compile(cxx: &Cxx, work: &Path, speed: Speed) -> Result<Vec<PathBu
             command.arg("-include").arg(&prelude).arg("-I").arg(&include).arg("-I").arg(work);
             // Headers of the standard's own, for models with a VPI.
             command.arg("-I").arg(include.join("vltstd"));
-            // Start-up code runs once: its compile time is worth more than its speed.
-            let level = match speed {
-                Speed::Full => unit.is_slow.then_some("-O0"),
-                Speed::Build => Some("-O1"),
-            };
-            command.args(level).arg("-c").arg(&source).arg("-o").arg(&object)
+            command.arg(level).arg("-c").arg(&source).arg("-o").arg(&object)
         }));
         objects.push(object);
     }
@@ -230,10 +254,6 @@ pub(crate) fn compile(cxx: &Cxx, work: &Path, speed: Speed) -> Result<Vec<PathBu
 struct Unit {
     files: Vec<String>,
     is_slow: bool,
-}
-
-fn units(work: &Path) -> Result<Vec<Unit>, Error> {
-    Ok(pack(generated(work)?))
 }
 
 /// Names and sizes of the C++ files in a folder.
@@ -250,18 +270,18 @@ fn generated(work: &Path) -> Result<Vec<(String, u64)>, Error> {
 }
 
 /// Everything in one unit if it is little; else start-up code apart from the rest, in units of about
-/// [`UNIT_BYTES`].
-fn pack(files: Vec<(String, u64)>) -> Vec<Unit> {
-    if files.iter().map(|(_, bytes)| bytes).sum::<u64>() <= UNIT_BYTES {
+/// this size.
+fn pack(files: Vec<(String, u64)>, unit_bytes: u64) -> Vec<Unit> {
+    if files.iter().map(|(_, bytes)| bytes).sum::<u64>() <= unit_bytes {
         let files = files.into_iter().map(|(name, _)| name).collect();
         return vec![Unit { files, is_slow: false }];
     }
     let (slow, fast): (Vec<_>, Vec<_>) = files.into_iter().partition(|(name, _)| name.contains("__Slow"));
     let mut units = Vec::new();
     for (files, is_slow) in [(fast, false), (slow, true)] {
-        let mut filled = UNIT_BYTES;
+        let mut filled = unit_bytes;
         for (name, bytes) in files {
-            if filled + bytes > UNIT_BYTES {
+            if filled + bytes > unit_bytes {
                 units.push(Unit { files: Vec::new(), is_slow });
                 filled = 0;
             }
@@ -272,22 +292,37 @@ fn pack(files: Vec<(String, u64)>) -> Vec<Unit> {
     units
 }
 
-/// Folder with the runtime archive and the precompiled `prelude.h`, built on first use.
+/// `prelude.h`, precompiled on first use for one level of optimisation: at another, gcc reads the header's text again, which
+/// takes a second, or trips over it.
+fn prelude(level: &str) -> Result<PathBuf, Error> {
+    let cxx = Cxx::get()?;
+    let key = cache::hash(&[VERILATOR_VERSION, &cxx.identity, PRELUDE, level, include_str!("compile.rs")]);
+    let entry = cache::ensure("prelude", key, |folder| {
+        let prelude = folder.join("prelude.h");
+        let include = Verilator::find()?.include();
+        write(&prelude, PRELUDE)?;
+        let job = cxx.job("precompiling Verilator's headers".into()).with(|command| {
+            command.arg(level).arg("-I").arg(&include);
+            command.args(["-x", "c++-header"]).arg(&prelude).arg("-o").arg(folder.join("prelude.h.gch"))
+        });
+        job.output().map(drop)
+    })?;
+    Ok(entry.path.join("prelude.h"))
+}
+
+/// Folder with the runtime archive, built on first use.
 pub(crate) fn runtime() -> Result<PathBuf, Error> {
     let cxx = Cxx::get()?;
     let key = cache::hash(&[
         VERILATOR_VERSION,
         &cxx.identity,
         shim::FATAL_CPP,
-        PRELUDE,
         &RUNTIME.join(" "),
         include_str!("compile.rs"),
     ]);
     let entry = cache::ensure("runtime", key, |folder| {
         let include = Verilator::find()?.include();
-        let prelude = folder.join("prelude.h");
         let fatal = folder.join("fatal.cpp");
-        write(&prelude, PRELUDE)?;
         write(&fatal, shim::FATAL_CPP)?;
         let sources: Vec<PathBuf> = RUNTIME.iter().map(|name| include.join(name)).chain([fatal]).collect();
         let mut objects = Vec::new();
@@ -300,10 +335,6 @@ pub(crate) fn runtime() -> Result<PathBuf, Error> {
             }));
             objects.push(object);
         }
-        jobs.push(cxx.job("precompiling Verilator's headers".into()).with(|command| {
-            command.arg("-I").arg(&include).args(["-x", "c++-header"]).arg(&prelude);
-            command.arg("-o").arg(folder.join("prelude.h.gch"))
-        }));
         run_all(jobs)?;
         cxx.archive(&folder.join(format!("lib{RUNTIME_LIBRARY}.a")), &objects)?;
         objects.iter().try_for_each(|object| fs::remove_file(object).map_err(Error::io("removing", object)))
@@ -321,7 +352,7 @@ mod tests {
 
     fn packed(files: &[(&str, u64)]) -> Vec<(String, bool)> {
         let files = files.iter().map(|(name, kilobytes)| ((*name).to_owned(), kilobytes << 10)).collect();
-        pack(files).into_iter().map(|unit| (unit.files.join("+"), unit.is_slow)).collect()
+        pack(files, 192 << 10).into_iter().map(|unit| (unit.files.join("+"), unit.is_slow)).collect()
     }
 
     #[test]
