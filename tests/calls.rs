@@ -3,8 +3,8 @@
 #![expect(clippy::missing_panics_doc, reason = "a story that is not as expected panics, wherever it is")]
 
 use stroma_kernel_client::Call;
+use stroma_sim::Kind;
 use stroma_sim::link::LinkConfig;
-use stroma_top::Profile;
 use stroma_verbs::{Access, Connection, MemoryRegion, QueuePair, QueuePairKind, Sge, Status};
 
 use crate::pair::Pair;
@@ -26,8 +26,10 @@ pub struct Calls {
 
 impl Calls {
     /// With so many bytes of memory at each end, after a change to what each is told of the other.
-    pub fn new(profile: Profile, bytes: usize, change: impl Fn(&mut Connection)) -> Self {
-        let pair = Pair::with(profile, LinkConfig::cable(profile), ENTRIES);
+    pub fn new(kind: impl Into<Kind>, bytes: usize, change: impl Fn(&mut Connection)) -> Self {
+        let kind = kind.into();
+        let cable = LinkConfig::cable(kind.profile);
+        let pair = Pair::with(kind, cable, ENTRIES);
         let rights = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ | Access::RPC;
         let memories = pair.ends.each_ref().map(|end| end.domain.allocate(bytes, rights).expect("memory"));
         let ends = pair.ends.each_ref().map(|end| {

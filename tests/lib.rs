@@ -73,7 +73,7 @@ pub fn recorded_roce() -> Vec<Recorded> {
 /// Front ends of the given profile, their registers started as noise.
 ///
 /// # Panics
-/// When the linked model is something else.
+/// When they cannot be built.
 #[must_use]
 pub fn fronts(profile: Profile) -> Fronts {
     let options = Options { seed: 7, ..Options::default() };

@@ -1,10 +1,6 @@
 //! Two cards on a cable, an application on each, and connections between them.
 
-#![expect(
-    clippy::missing_panics_doc,
-    clippy::must_use_candidate,
-    reason = "a story that is not as expected panics, wherever it is; what it makes it may keep or not"
-)]
+#![expect(clippy::missing_panics_doc, reason = "a test that is not as expected panics, wherever it is")]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,8 +12,7 @@ use stroma_abi::{Psn, Qpn};
 use stroma_device::Backend;
 pub use stroma_party::{address, pattern};
 use stroma_sim::link::LinkConfig;
-use stroma_sim::{Shared, SimBackend, World};
-use stroma_top::Profile;
+use stroma_sim::{Kind, Shared, SimBackend, World};
 use stroma_verbs::{
     Access, Address, AsyncEvent, CompletionQueue, Connection, Device, MemoryRegion, ProtectionDomain,
     QueuePair, QueuePairKind, Sge, Status, WorkCompletion,
@@ -170,14 +165,20 @@ impl End {
 
 impl Pair {
     /// Two cards on a cable without faults.
-    pub fn new(profile: Profile) -> Self {
-        Self::with(profile, LinkConfig::cable(profile), 256)
+    pub fn new(kind: impl Into<Kind>) -> Self {
+        let kind = kind.into();
+        let config = LinkConfig::cable(kind.profile);
+        Self::with(kind, config, 256)
     }
 
     /// Two cards on such a cable, with completion queues of so many entries.
-    pub fn with(profile: Profile, config: LinkConfig, entries: usize) -> Self {
-        let options = Options { seed: 7, ..Options::default() };
-        let mut world = World::new(profile, 2, &options).unwrap_or_else(|error| panic!("{error}"));
+    pub fn with(kind: impl Into<Kind>, config: LinkConfig, entries: usize) -> Self {
+        Self::made(kind, config, entries, &Options { seed: 7, ..Options::default() })
+    }
+
+    /// The same, of cards with these options.
+    pub fn made(kind: impl Into<Kind>, config: LinkConfig, entries: usize, options: &Options) -> Self {
+        let mut world = World::new(kind, 2, options).unwrap_or_else(|error| panic!("{error}"));
         world.cable(0, 1, config);
         let shared = Shared::new(world);
         let ends = [0, 1].map(|index| End::open(&shared, index, entries));

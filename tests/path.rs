@@ -1,8 +1,8 @@
 //! Where the time of one request goes: host, card and wire, measured from pin to pin on idle cards.
 
+use stroma_sim::Kind;
 use stroma_sim::host::attach::Event;
 use stroma_sim::host::bars::Access;
-use stroma_top::Profile;
 use stroma_verbs::Status;
 
 use crate::pair::{Pair, pattern};
@@ -49,8 +49,8 @@ struct Run {
 }
 
 /// One request of so many bytes after another that has filled the TLBs.
-fn run(profile: Profile, bytes: usize, is_read: bool, push: bool) -> Run {
-    let pair = Pair::new(profile);
+fn run(kind: &Kind, bytes: usize, is_read: bool, push: bool) -> Run {
+    let pair = Pair::new(kind.clone());
     let [near, far] = &pair.ends;
     let [sender, _receiver] = pair.connect();
     let (source, data) = (if is_read { far } else { near }, pattern(1, bytes));
@@ -86,16 +86,18 @@ fn run(profile: Profile, bytes: usize, is_read: bool, push: bool) -> Run {
 }
 
 impl PathLatency {
-    /// Measures a WRITE or a READ of so many bytes on cards of this profile, by doorbell, with the payload in memory.
+    /// Measures a WRITE or a READ of so many bytes on cards of this kind, by doorbell, with the payload in memory.
     ///
     /// # Panics
     /// When the request fails.
     #[must_use]
-    pub fn measure(profile: Profile, bytes: usize, is_read: bool) -> Self {
+    pub fn measure(kind: impl Into<Kind>, bytes: usize, is_read: bool) -> Self {
+        let kind = kind.into();
+        let profile = kind.profile;
         let is_left = |event: &Event| *event == Event::Left;
         let is_arrived = |event: &Event| *event == Event::Arrived;
         let is_data = |event: &Event| matches!(event, Event::Data { .. });
-        let Run { posted, near, far, completed } = run(profile, bytes, is_read, false);
+        let Run { posted, near, far, completed } = run(&kind, bytes, is_read, false);
         let doorbell = first(&near, posted, is_store);
         let out = first(&near, doorbell, is_left);
         // Reads of the near host between the doorbell and the frame: the WQE, and a WRITE's payload. Each takes as long as the
@@ -118,13 +120,13 @@ impl PathLatency {
         } else {
             first(&far, request_end, |event| matches!(event, Event::Write { .. })) - request_end
         };
-        let card_tx = if is_read || bytes > 224 { 0 } else { Self::push(profile, bytes) };
+        let card_tx = if is_read || bytes > 224 { 0 } else { Self::push(&kind, bytes) };
         Self { total, host, wire, card: total.saturating_sub(host + wire), card_tx, card_rx }
     }
 
     /// Cycles from the commit of a push to the first beat of its frame.
-    fn push(profile: Profile, bytes: usize) -> u64 {
-        let Run { posted, near, .. } = run(profile, bytes, false, true);
+    fn push(kind: &Kind, bytes: usize) -> u64 {
+        let Run { posted, near, .. } = run(kind, bytes, false, true);
         let out = first(&near, posted, |event| *event == Event::Left);
         out - last(&near, out, is_store)
     }

@@ -13,6 +13,7 @@ use crate::host::iommu::Iommu;
 use crate::host::port::Port;
 use crate::host::timing::Timing;
 use crate::mac::Mac;
+use crate::models::Kind;
 
 /// How long `reset` is held, and how long the card takes nothing behind it.
 const RESET_CYCLES: u64 = 4;
@@ -48,9 +49,17 @@ impl Card {
     /// A fresh card, out of reset, in a host with the timing of an Alveo.
     ///
     /// # Errors
-    /// When the linked model does not have the ports of a card.
+    /// When the card cannot be built, or its model does not have the ports of a card.
     pub fn new(profile: Profile, options: &Options) -> Result<Self, Error> {
-        let model = Model::linked(crate::linked::card(profile), options)?;
+        Self::of_kind(&profile.into(), options)
+    }
+
+    /// As [`new`](Self::new), with these kernels.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_kind(kind: &Kind, options: &Options) -> Result<Self, Error> {
+        let (model, profile) = (kind.model(options)?, kind.profile);
         let port = |name: &str| model.port(name);
         let (quiet, wake, time, skip) = (port("quiet")?, port("wake")?, port("cycles")?, port("skip")?);
         let link_up = port("link_up")?;
@@ -104,6 +113,18 @@ impl Card {
     /// Is the clock of the kernels held while they rest? It is, unless this says otherwise; nobody can tell but by the wall clock.
     pub fn hold_kernels(&mut self, hold: bool) {
         self.bench.gates(hold);
+    }
+
+    /// Do clock domains have an edge only when one of their registers would change? They do, unless this says otherwise; nobody can tell but
+    /// by the wall clock.
+    pub fn gate(&mut self, gates: bool) {
+        self.bench.model_mut().gate(gates);
+    }
+
+    /// The model, for a look at all of its pins and variables.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        self.bench.model()
     }
 
     /// The wave file that is being written, if any; complete once the card is dropped.

@@ -5,7 +5,7 @@ use stroma_hw::head::Head;
 use stroma_hw::pack::Packed;
 use stroma_hw::stream::{self, Beat};
 use stroma_top::Profile;
-use stroma_verilate::{Bench, Error, Model, Options, PortId, SinkId, SourceId};
+use stroma_verilate::{Bench, Error, Options, PortId, SinkId, SourceId};
 
 use crate::mac::{Mac, Sent, Streams};
 
@@ -39,9 +39,9 @@ impl Fronts {
     /// Fresh front ends, out of reset.
     ///
     /// # Errors
-    /// When the linked model does not have their ports.
+    /// When they cannot be built, or do not have their ports.
     pub fn new(profile: Profile, options: &Options) -> Result<Self, Error> {
-        let model = Model::linked(crate::linked::fronts(profile), options)?;
+        let model = crate::models::fronts(profile, options)?;
         let mismatched = model.port("tx_mismatched")?;
         let (raw_enable, own, closed) =
             (model.port("raw_enable")?, model.port("own")?, model.port("rx_closed")?);

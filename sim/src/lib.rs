@@ -6,6 +6,8 @@
 //! look at single packets. The card's behaviour is RTL alone: nothing here knows a protocol or checks an access, but for
 //! the golden endpoint in [`model`], its peer in tests.
 //!
+//! Cards are files, built when a program first asks for one: see [`Kind`].
+//!
 //! `STROMA_WAVES=/absolute/folder` makes every card write its waves there; see [`stroma_verilate`].
 
 #![deny(unsafe_code)]
@@ -16,9 +18,9 @@ mod card;
 mod fronts;
 pub mod host;
 pub mod link;
-mod linked;
 mod mac;
 pub mod model;
+mod models;
 pub mod pcap;
 pub mod peer;
 pub mod switch;
@@ -28,6 +30,6 @@ pub use backend::{Shared, SimBackend};
 pub use capture::Listener;
 pub use card::Card;
 pub use fronts::{Fronts, Packet};
-pub use linked::card as linked_card;
 pub use mac::{Sent, Streams};
+pub use models::Kind;
 pub use world::World;

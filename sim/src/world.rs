@@ -15,6 +15,7 @@ use stroma_verilate::{Error, Options};
 
 use crate::Card;
 use crate::capture::Listener;
+use crate::models::Kind;
 use crate::pcap;
 use crate::peer::Peer;
 use crate::switch::Switch;
@@ -54,8 +55,10 @@ impl World {
     ///
     /// # Errors
     /// As [`Card::new`].
-    pub fn new(profile: Profile, count: usize, options: &Options) -> Result<Self, Error> {
-        let station = |_| Ok(Station::new(Body::Card(Box::new(Card::new(profile, options)?))));
+    pub fn new(kind: impl Into<Kind>, count: usize, options: &Options) -> Result<Self, Error> {
+        let kind = kind.into();
+        let profile = kind.profile;
+        let station = |_| Ok(Station::new(Body::Card(Box::new(Card::of_kind(&kind, options)?))));
         let stations: Vec<Station> = (0..count).map(station).collect::<Result<_, _>>()?;
         Ok(Self {
             profile,

@@ -9,10 +9,11 @@ mod progress;
 mod rate;
 mod rc;
 mod report;
+mod speed;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
 use progress::Progress;
 use report::Report;
@@ -23,6 +24,9 @@ use stroma_report::{compare, html, json};
 struct Arguments {
     /// What to measure.
     suite: Suite,
+    /// Only the parts of it whose names contain this.
+    #[arg(long, value_name = "WORDS")]
+    only: Option<String>,
     /// Writes figures, curves and bars to a file for programs.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -46,6 +50,8 @@ enum Suite {
     Rc,
     /// Kernels of the far card against plain verbs and messages.
     Kernels,
+    /// How fast this machine simulates cards, with clock domains and without.
+    Speed,
     /// Every suite.
     All,
 }
@@ -64,6 +70,7 @@ impl Suite {
             Self::Rc => &[rc::TASKS],
             Self::Rate => &[rate::FIRST_LIGHT, rate::SCALING],
             Self::Kernels => &[kernels::TASKS],
+            Self::Speed => &[speed::TASKS],
             Self::All => &[host::TASKS, rate::FIRST_LIGHT, rate::SCALING, rc::TASKS, kernels::TASKS],
         };
         suites.iter().copied().flatten().collect()
@@ -74,7 +81,11 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     // Before anything is measured: a run takes minutes, and a wrong name should not.
     let old = arguments.compare.as_deref().map(json::read).transpose()?;
-    let tasks = arguments.suite.tasks();
+    let mut tasks = arguments.suite.tasks();
+    if let Some(only) = &arguments.only {
+        tasks.retain(|task| task.label.contains(only));
+        ensure!(!tasks.is_empty(), "no part of this suite has `{only}` in its name");
+    }
     let mut report = Report::new(Progress::new(tasks.len()));
     for task in tasks {
         report.progress.doing(task.label);

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
+use stroma_sim::Kind;
 use stroma_sim::host::timing::Timing;
 use stroma_sim::link::LinkConfig;
 use stroma_sim::pcap;
@@ -13,6 +14,7 @@ use stroma_tests::far::{Hash, List};
 use stroma_tests::pair::{End, Pair, pattern};
 use stroma_tests::path::PathLatency;
 use stroma_top::Profile;
+use stroma_top::kernels::Chosen;
 use stroma_verbs::QueuePair;
 
 /// Bytes that the applications exchange.
@@ -47,9 +49,11 @@ fn main() -> anyhow::Result<()> {
         cable.megabits / 1000,
         cable.delay_ns
     );
-    letters(profile, &capture)?;
-    table(profile);
-    kernels(profile)?;
+    // A card with fewer kernels is built sooner.
+    let kind = Kind { profile, kernels: Chosen::named(&["traversal", "get"])? };
+    letters(&kind, &capture)?;
+    table(&kind);
+    kernels(&kind)?;
     println!("\nframes of card 0: {} (open it in Wireshark)", capture.display());
     println!("{:.0} s", started.elapsed().as_secs_f64());
     Ok(())
@@ -57,8 +61,8 @@ fn main() -> anyhow::Result<()> {
 
 /// One application writes a letter into the other's memory. That one sees it arrive, reads the original back to compare, and
 /// writes an answer.
-fn letters(profile: Profile, capture: &Path) -> anyhow::Result<()> {
-    let pair = Pair::new(profile);
+fn letters(kind: &Kind, capture: &Path) -> anyhow::Result<()> {
+    let pair = Pair::new(kind.clone());
     pair.shared.world().start_capture(0, pcap::Writer::create(capture)?);
     let [alice, bob] = &pair.ends;
     let [to_bob, to_alice] = pair.connect();
@@ -83,7 +87,7 @@ fn letters(profile: Profile, capture: &Path) -> anyhow::Result<()> {
     wait(&pair, alice);
     bob.expect(1);
     ensure!(alice.bytes(INBOX, LETTER) == pattern(2, LETTER), "the answer is another one");
-    println!("alice: the answer arrived; {:.1} us in all", microseconds(profile, pair.now() - start));
+    println!("alice: the answer arrived; {:.1} us in all", microseconds(kind.profile, pair.now() - start));
     pair.shared.world().finish_capture(0)?;
     Ok(())
 }
@@ -111,7 +115,7 @@ fn microseconds(profile: Profile, cycles: u64) -> f64 {
     cycles as f64 * 1000.0 / f64::from(profile.clock_khz())
 }
 
-fn table(profile: Profile) {
+fn table(kind: &Kind) {
     println!("\none request at a time, microseconds: from the doorbell to the completion in memory");
     println!(
         "(host: its latencies; wire: from the first bit to the last, and the cable; card: all else, payload passing through)"
@@ -119,9 +123,10 @@ fn table(profile: Profile) {
     println!("{:<6} {:>8}  {:>8} {:>8} {:>8} {:>8}", "verb", "bytes", "total", "host", "card", "wire");
     for is_read in [false, true] {
         for bytes in [8, 64, 512, 4096, 32_768] {
-            let PathLatency { total, host, card, wire, .. } = PathLatency::measure(profile, bytes, is_read);
+            let PathLatency { total, host, card, wire, .. } =
+                PathLatency::measure(kind.clone(), bytes, is_read);
             let [total, host, card, wire] =
-                [total, host, card, wire].map(|cycles| microseconds(profile, cycles));
+                [total, host, card, wire].map(|cycles| microseconds(kind.profile, cycles));
             let verb = if is_read { "READ" } else { "WRITE" };
             println!("{verb:<6} {bytes:>8}  {total:>8.2} {host:>8.2} {card:>8.2} {wire:>8.2}");
         }
@@ -129,16 +134,16 @@ fn table(profile: Profile) {
 }
 
 /// Values are fetched out of bob's memory by READs, and by a kernel of his card.
-fn kernels(profile: Profile) -> anyhow::Result<()> {
+fn kernels(kind: &Kind) -> anyhow::Result<()> {
     println!(
         "\nvalues of 64 bytes in bob's memory, microseconds: found by READs, and by a kernel of his card"
     );
     println!("{:<26} {:>5} {:>8} {:>8} {:>8}", "where", "READs", "by READs", "kernel", "gain");
     let row = |place: &str, count: usize, reads: u64, kernel: u64| {
-        let [reads, kernel] = [reads, kernel].map(|cycles| microseconds(profile, cycles));
+        let [reads, kernel] = [reads, kernel].map(|cycles| microseconds(kind.profile, cycles));
         println!("{place:<26} {count:>5} {reads:>8.2} {kernel:>8.2} {:>7.1}x", reads / kernel);
     };
-    let calls = Calls::new(profile, 1 << 21, |_| {});
+    let calls = Calls::new(kind.clone(), 1 << 21, |_| {});
     let list = List::new(&calls, LISTS[LISTS.len() - 1]);
     let mut right = true;
     for length in LISTS {

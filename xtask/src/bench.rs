@@ -16,8 +16,11 @@ const ALL: &str = "all";
 /// What to measure, and what to leave behind.
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// What to measure: host, first-light, rc, rate, kernels, all
+    /// What to measure: host, first-light, rc, rate, kernels, speed; all, which leaves out speed
     suite: String,
+    /// Only the parts of the suite whose names contain this, such as `10g.load` of speed
+    #[arg(long, value_name = "WORDS", conflicts_with = "readme")]
+    only: Option<String>,
     /// Also write figures, curves and bars to a file for programs
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -53,6 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let mut command = program("bench")?;
     command.arg(&options.suite);
+    command.args(options.only.iter().flat_map(|words| ["--only", words]));
     let kept = options.readme.then(figures::file);
     let files = [
         ("--json", options.json.as_deref().or(kept.as_deref())),
@@ -82,7 +86,7 @@ mod tests {
 
     #[test]
     fn readme_is_not_written_from_a_part_of_the_figures() {
-        let options = Options { suite: "rate".into(), json: None, html: None, compare: None, readme: true };
+        let options = Options { suite: "rate".into(), readme: true, ..Options::default() };
         let error = run(&options).unwrap_err().to_string();
         assert!(error.contains("cargo xtask bench all --readme"), "{error}");
     }

@@ -5,11 +5,35 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use crate::rtl::Profile;
-use crate::stage::{self, Outcome, Stage};
+use crate::stage::{self, Budgets, Outcome, Stage};
 use crate::tools::Routine;
 use crate::{
     bitstream, cocotb, docs, formal, frames, libclang, lint, linux, new_kernel, process, setup, synth, test,
 };
+
+/// Minutes that stages may take: what they took on two cores with nothing else running, rounded up. A stage that outgrows its share is
+/// made faster.
+const BUDGETS: &Budgets = &[
+    ("setup", 5.0),
+    ("fmt", 0.5),
+    ("docs fresh", 2.0),
+    ("clippy", 9.0),
+    ("rustdoc", 4.0),
+    ("source-check", 1.0),
+    ("tests", 30.0),
+    ("gating", 8.0),
+    ("new kernel", 4.0),
+    ("rtl lint", 2.0),
+    ("board", 4.0),
+    ("synth", 4.0),
+    ("cocotb", 4.0),
+    ("frames", 2.0),
+    ("linux 3", 7.0),
+    ("linux 4", 2.0),
+    ("linux 5", 4.0),
+    ("formal runner", 1.0),
+    ("formal", 4.0),
+];
 
 /// Runs all stages, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -74,7 +98,7 @@ pub(crate) fn run() -> Result<()> {
             run: Box::new(deny),
         },
     ]);
-    stage::run_all(stages)
+    stage::run_within(BUDGETS, stages)
 }
 
 fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {

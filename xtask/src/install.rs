@@ -1,7 +1,8 @@
 //! `install`: the command line and libibverbs, where programs of others find them.
 //!
 //! ```text
-//!   PREFIX/bin/stroma                            with the simulated cards inside
+//!   PREFIX/bin/stroma
+//!   PREFIX/lib/stroma/stroma_10g-*.so            the simulated cards; and stroma_100g-*.so
 //!   PREFIX/lib/stroma/libibverbs.so.1            in a folder of its own: nobody gets it who did not ask for it
 //!   PREFIX/lib/stroma/libstroma_ibverbs.so       the same, for linkers
 //!   PREFIX/include/stroma.h                      what it has beyond libibverbs
@@ -70,6 +71,13 @@ pub(crate) fn fill(prefix: &mut Prefix, build: Build) -> Result<()> {
     let library = library::link(&build.folder().join("install"), build)?;
     prefix.program("bin/stroma", &build.folder().join("stroma"))?;
     prefix.program(&format!("lib/stroma/{}", library::NAME), &library)?;
+    let mut cards = Vec::new();
+    for card in build.cards()? {
+        let name = card.file_name().context("a card is a file")?.to_string_lossy().into_owned();
+        prefix.program(&format!("lib/stroma/{name}"), &card)?;
+        cards.push(name);
+    }
+    prefix.remove_others("lib/stroma", "stroma_", &cards)?;
     prefix.link("lib/stroma/libstroma_ibverbs.so", library::NAME)?;
     prefix.file("include/stroma.h", &workspace::root().join(HEADER))?;
     prefix.text("lib/pkgconfig/stroma.pc", &pkg_config())?;

@@ -63,7 +63,7 @@ enum Task {
     },
     /// Install the command line and libibverbs below a folder
     ///
-    /// PREFIX/bin/stroma has the simulated cards inside; `stroma exec -- PROGRAM` runs any program of libibverbs on them. A second run
+    /// PREFIX/bin/stroma finds the simulated cards in PREFIX/lib/stroma; `stroma exec -- PROGRAM` runs any program of libibverbs on them. A second run
     /// takes seconds.
     Install(install::Options),
     /// Make one archive of what `install` installs, for machines without Rust and Verilator
@@ -104,6 +104,14 @@ enum Task {
     /// Frames are lost, doubled and overtaken by chance, from seeds. Every operation must complete once and in order, and both
     /// memories must be as a plain copy says. Each run of 500 operations prints its seed.
     Soak(soak::Options),
+    /// Compare cards with clock domains, as they are simulated, with cards without them: every output in every cycle
+    ///
+    /// Whole-card tests run with two models of each card, which get the same inputs; registers and memories are compared when a card ends.
+    Gating {
+        /// Against the reference text, at both widths, over many more cycles; takes hours
+        #[arg(long)]
+        whole: bool,
+    },
     /// Run everything a change must pass
     ///
     /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, synthesis of chosen blocks, cocotb, frames, Linux, proofs, cargo-deny
@@ -217,6 +225,7 @@ fn run(task: Task) -> Result<()> {
         Task::Bench(options) => bench::run(&options),
         Task::Page { file } => page::run(file),
         Task::Soak(options) => soak::run(&options),
+        Task::Gating { whole } => test::gating::run(whole),
         Task::Ci => ci::run(),
         Task::Nightly => nightly::run(),
         Task::NewKernel(options) => new_kernel::run(&options),

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::rtl::Profile;
 use crate::stage::{self, Stage};
+use crate::test::gating;
 use crate::test::lanes::{self, Effort};
 use crate::tools::Routine;
 use crate::{bench, bitstream, cocotb, dist, page, setup, soak, synth};
@@ -20,6 +21,9 @@ pub(crate) fn run() -> Result<()> {
             "`STROMA_EFFORT=full cargo test -p stroma-tests --test hostile` runs one of them",
             || lanes::run(None, Effort::Full),
         ),
+        Stage::new("gating", "`cargo xtask gating --whole` runs this stage alone", || {
+            gating::compare(Effort::Full)
+        }),
         Stage::new("cocotb", "`cargo xtask cocotb --profile 100g` runs this stage alone", || {
             cocotb::run(Some(Profile::HundredG))
         }),

@@ -1,5 +1,6 @@
 //! `test`: the checks of the sources, then every test of the workspace.
 
+pub(crate) mod gating;
 pub(crate) mod lanes;
 
 use anyhow::Result;
@@ -19,7 +20,8 @@ pub(crate) fn run(filter: Option<String>) -> Result<()> {
 
 /// The stages that `ci` shares.
 pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
-    vec![
+    let is_whole = filter.is_none();
+    let mut stages = vec![
         Stage::new("source-check", "rewrite each kernel as its refusal says", source_check::run),
         Stage::new("programs", "add the program to tools.toml", programs::run),
         Stage::new("testplan", "name existing tests in docs/testplan.md", || testplan::run(false)),
@@ -29,5 +31,14 @@ pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
             "`cargo xtask test --filter NAME` runs one test, STROMA_WAVES=DIR before it records its waves",
             move || lanes::run(filter.as_deref(), Effort::Quarter),
         ),
-    ]
+    ];
+    // Who asks for some tests has not asked for this.
+    if is_whole {
+        stages.push(Stage::new(
+            "gating",
+            "`cargo xtask gating` runs this stage alone; `STROMA_SHADOW=ungated cargo test -p stroma-tests --test NAME` one of its tests",
+            || gating::compare(Effort::Quarter),
+        ));
+    }
+    stages
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use stroma_control::Status;
 use stroma_fabric::Plan;
+use stroma_sim::Kind;
 
 use crate::progress::Progress;
 
@@ -22,6 +23,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// It is a child of this process; one that goes on should [`leave`] that to another.
 pub(crate) fn start(plan: &Plan) -> anyhow::Result<Status> {
     let folder = &plan.sockets;
+    // Here and not in the background, so that the user sees how long it takes.
+    Kind::from(plan.profile).file().context("building the simulated card")?;
     stroma_control::make(folder)?;
     if let Some(process) = stroma_control::holder(folder) {
         return Err(stroma_control::Error::Taken { folder: folder.clone(), process }.into());

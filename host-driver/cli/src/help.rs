@@ -3,7 +3,7 @@
 /// Of the command itself.
 pub(crate) const STROMA: &str = "\
 Examples:
-  stroma exec -- ib_write_bw -d stroma0      # a program of libibverbs on simulated cards
+  stroma exec -- ibv_devinfo                 # a program of libibverbs on simulated cards
   stroma devices                             # which cards there are, and who has them
   stroma ping                                # a message and its answer, between two cards
   stroma perf write --sizes 2..65536         # how fast they are
@@ -39,10 +39,12 @@ Examples:
 pub(crate) const EXEC: &str = "\
 Examples:
   stroma exec -- ibv_devinfo
-  stroma exec --profile 100g -- ib_read_lat -d stroma0
+  stroma exec --profile 100g --fabric /tmp/100g -- ibv_devinfo
+  stroma exec --card 0 -- ib_write_bw -x 1 -F -n 5 -s 4096 -t 4 -Q 1            # a server, which waits for its client
+  stroma exec --card 1 -- ib_write_bw -x 1 -F -n 5 -s 4096 -t 4 -Q 1 127.0.0.1  # the client, in another terminal
   stroma exec --card 1 --address 10.0.0.2 -- ./server       # sees the second card alone, with this address
   stroma exec --loss 0.001 --fabric /tmp/lossy -- ./stress  # on cards of its own
-  stroma exec --boards --address 10.0.0.1 -- ib_write_bw    # on the boards of this machine";
+  stroma exec --boards --address 10.0.0.1 -- ibv_devinfo    # on the boards of this machine";
 
 /// Of `devices`.
 pub(crate) const DEVICES: &str = "\

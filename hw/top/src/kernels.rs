@@ -61,6 +61,13 @@ impl Chosen {
         }
     }
 
+    /// A name for the choice, of letters, digits and underscores: a bit for each slot, the first lowest.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let bits = self.0.iter().rev().fold(0, |bits, entry| bits << 1 | u32::from(entry.is_some()));
+        format!("k{bits:x}")
+    }
+
     /// Op-codes, by slot.
     #[must_use]
     pub fn operations(&self) -> [Option<u16>; KERNELS] {
@@ -222,6 +229,8 @@ impl<
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::Profile;
 
@@ -253,6 +262,26 @@ mod tests {
                 assert_eq!(chosen.catalogue()[slot].is_some(), is_there, "{names:?} {slot}");
             }
         }
+    }
+
+    #[test]
+    fn choices_that_differ_have_names_that_differ() {
+        let kinds: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        let choice = |bits: usize| -> Vec<&str> {
+            (0..kinds.len()).filter(|at| bits >> at & 1 == 1).map(|at| kinds[at]).collect()
+        };
+        let names = (0..1 << kinds.len()).map(|bits| Chosen::named(&choice(bits)).unwrap().name());
+        let names: BTreeSet<String> = names.collect();
+        assert_eq!(names.len(), 1 << kinds.len(), "{names:?}");
+        let is_plain =
+            |name: &String| name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        assert!(names.iter().all(is_plain), "{names:?}");
+        // One choice has one name, however it is told.
+        assert_eq!(Chosen::named(&kinds).unwrap().name(), Chosen::all().name());
+        assert_eq!(
+            Chosen::named(&["prism", "get"]).unwrap().name(),
+            Chosen::named(&["get", "prism"]).unwrap().name()
+        );
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub mod kernels;
 pub mod nic;
 pub mod profile;
 
+/// A hash of all sources that the text of a card depends on.
+pub const SOURCES: &str = env!("STROMA_SOURCES");
+
 pub use blocks::{BLOCKS, NamedBlock, emit_impatient_shell, emit_shell};
 pub use describe::describe;
 pub use profile::{Capacity, Profile};

@@ -33,6 +33,9 @@ enum Command {
         /// The shell of a board instead, which has the width of the 100g card.
         #[arg(long, conflicts_with_all = ["block", "kernels"])]
         shell: bool,
+        /// The text that is Verilated for speed, with its clock domains, instead of the reference.
+        #[arg(long, conflicts_with_all = ["block", "shell"])]
+        simulated: bool,
         /// Folder to write to; made if it is missing.
         #[arg(long)]
         out: PathBuf,
@@ -59,8 +62,11 @@ fn main() -> Result<()> {
             bail!("the shell of a board is for the 100g card: the 10g card has none")
         }
         Command::Emit { shell: true, out, .. } => write(&emit_shell()?, &out),
-        Command::Emit { profile, kernels, block, out, shell: false } => {
+        Command::Emit { profile, kernels, block, out, shell: false, simulated } => {
             let chosen = kernels.map_or_else(|| Ok(Chosen::all()), |names| Chosen::named(&names))?;
+            if simulated {
+                return write(&profile.emit_simulated(&chosen)?, &out);
+            }
             emit(profile, &chosen, block.as_deref(), &out)
         }
         Command::Describe { profile } => {

@@ -18,7 +18,7 @@ use stroma_hw::block;
 use stroma_hw::head::Head;
 use stroma_hw::host::control::facts::Facts;
 use stroma_hw::host::side::HostSide;
-use stroma_hw::prim::reg::Reg;
+use stroma_hw::prim::reset_reg::ResetReg;
 use stroma_hw::slot::{SlotCommand, SlotData, SlotDone, SlotRead, SlotResponse, SlotWrite};
 use stroma_hw::stream::{Beat, StreamSource};
 
@@ -115,7 +115,7 @@ block! {
         fronts: Fronts<D, K, LOG>,
         host: HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING, KERNELS, WRITERS, PORT, BUFFER, STAGE>,
         kernels: Kernels<D, OBJECT, HASHES, QUADS, CHAIN, BANKS, ROWS, WORDS, TABLE, HELD>,
-        reset_now: Reg<Bit>,
+        reset_now: ResetReg,
         beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
         incrementing: Constant<Bits<2>> = Constant::new(1.into()),
     }

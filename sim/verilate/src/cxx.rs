@@ -2,6 +2,7 @@
 //! cores are used.
 
 use crate::Error;
+use crate::progress::Progress;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,6 +21,8 @@ pub(crate) struct Cxx {
 pub(crate) struct Job {
     pub(crate) operation: String,
     pub(crate) command: Command,
+    /// Bytes of text that it reads, for [`Progress`].
+    pub(crate) bytes: u64,
 }
 
 /// `-Bsymbolic`-like behaviour without the flag: nothing but the entry point leaves a shared object,
@@ -43,7 +46,7 @@ impl Cxx {
 
     fn find() -> Result<Self, Error> {
         let native = || format!("{}-unknown-linux-gnu", env::consts::ARCH);
-        // Everything a build script would get from Cargo is set here, because tests call this too.
+        // What a build script would get from Cargo is set here: programs call this.
         let mut build = cc::Build::new();
         build
             .cpp(true)
@@ -61,7 +64,7 @@ impl Cxx {
             .flag(HIDDEN)
             .flag_if_supported(FEW_QUESTIONS);
         let tool = build.try_get_compiler().map_err(|error| missing(&error))?;
-        let version = Job { operation: "asking the compiler's version".into(), command: tool.to_command() };
+        let version = Job::new("asking the compiler's version".into(), tool.to_command());
         let version = version.with(|command| command.arg("--version")).output()?;
         let identity = format!("{version}{:?}", tool.args());
         Ok(Self { build, tool, identity })
@@ -69,14 +72,14 @@ impl Cxx {
 
     /// Starts a compiler command line with the common flags.
     pub(crate) fn job(&self, operation: String) -> Job {
-        Job { operation, command: self.tool.to_command() }
+        Job::new(operation, self.tool.to_command())
     }
 
     /// Joins objects into a static archive.
     pub(crate) fn archive(&self, archive: &Path, objects: &[PathBuf]) -> Result<(), Error> {
         let operation = format!("archiving {}", archive.display());
         let command = self.build.try_get_archiver().map_err(|error| missing(&error))?;
-        let job = Job { operation, command };
+        let job = Job::new(operation, command);
         job.with(|command| command.arg("crs").arg(archive).args(objects)).output()?;
         Ok(())
     }
@@ -87,6 +90,10 @@ fn missing(error: &cc::Error) -> Error {
 }
 
 impl Job {
+    pub(crate) fn new(operation: String, command: Command) -> Self {
+        Self { operation, command, bytes: 0 }
+    }
+
     /// Adds arguments.
     pub(crate) fn with(mut self, add: impl FnOnce(&mut Command) -> &mut Command) -> Self {
         add(&mut self.command);
@@ -106,23 +113,27 @@ impl Job {
     }
 }
 
-/// How many compilers may run at once: Cargo's word inside a build script, else the cores.
+/// How many compilers may run at once: `NUM_JOBS`, if it is set, else the cores.
 fn parallelism() -> usize {
     let told = env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok());
     told.or_else(|| thread::available_parallelism().ok().map(usize::from)).unwrap_or(1)
 }
 
-/// Runs all jobs, in order of the list, on as many cores as there are.
-pub(crate) fn run_all(jobs: Vec<Job>) -> Result<(), Error> {
+/// Runs all jobs, in order of the list, on as many cores as there are, and shows how far they are if that is asked for.
+pub(crate) fn run_all(jobs: Vec<Job>, progress: Option<&Progress>) -> Result<(), Error> {
     let workers = parallelism().min(jobs.len());
     let queue = Mutex::new(jobs.into_iter());
     let work = || -> Result<(), Error> {
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             match next {
-                Some(job) => job.output()?,
                 None => return Ok(()),
-            };
+                Some(job) => {
+                    let bytes = job.bytes;
+                    job.output()?;
+                    progress.inspect(|progress| progress.add(bytes));
+                }
+            }
         }
     };
     thread::scope(|scope| {
@@ -136,19 +147,20 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Job {
-        let job = Job { operation: "a shell".into(), command: Command::new("sh") };
+        let job = Job::new("a shell".into(), Command::new("sh"));
         job.with(|command| command.args(["-c", script]))
     }
 
     #[test]
     fn a_failed_job_brings_its_words_home() {
-        let error = run_all(vec![shell("true"), shell("echo broken >&2; exit 3")]).unwrap_err().to_string();
+        let error =
+            run_all(vec![shell("true"), shell("echo broken >&2; exit 3")], None).unwrap_err().to_string();
         assert!(error.contains("a shell failed") && error.contains("broken"), "{error}");
     }
 
     #[test]
     fn a_missing_program_is_named() {
-        let job = Job { operation: "linking".into(), command: Command::new("no-such-linker") };
+        let job = Job::new("linking".into(), Command::new("no-such-linker"));
         let error = job.output().unwrap_err().to_string();
         assert!(error.contains("no-such-linker"), "{error}");
     }

@@ -46,6 +46,12 @@ pub enum Error {
         /// One sentence a port.
         details: Vec<String>,
     },
+    /// A design has no Verilog.
+    #[error("the design cannot be emitted: {reason}")]
+    Emit {
+        /// The emitter's own words.
+        reason: String,
+    },
     /// The C++ compiler is missing or of an unknown kind.
     #[error("no usable C++ compiler: {reason}")]
     CompilerMissing {
@@ -78,7 +84,7 @@ pub enum Error {
         /// The loader's answer.
         source: libloading::Error,
     },
-    /// A model of another shim generation was linked.
+    /// A model of another shim generation was loaded.
     #[error("model has interface version {found}, this crate speaks {wanted}")]
     Interface {
         /// Version in the model.
@@ -118,7 +124,7 @@ pub enum Error {
 
 impl Error {
     /// For `map_err`: wraps a system error with the operation and the path it concerned.
-    pub(crate) fn io(operation: &'static str, path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn io(operation: &'static str, path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
         move |source| Self::Io { operation, path, source }
     }

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "a Verilated model is C++: its functions and its port memory are foreign")]
 
 use crate::Error;
-use crate::compile::SHARED_SYMBOL;
+use crate::compile::SYMBOL;
 use crate::manifest::{Direction, Port};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::slice;
 
 /// `STROMA_INTERFACE` of `shim/api.h`.
-const INTERFACE: u32 = 2;
+const INTERFACE: u32 = 3;
 
 /// `StromaPort` of `shim/api.h`.
 #[repr(C)]
@@ -21,9 +21,16 @@ struct RawPort {
     direction: u32,
 }
 
+/// `StromaVariable` of `shim/api.h`.
+#[repr(C)]
+struct RawVariable {
+    name: *const c_char,
+    bytes: u32,
+}
+
 /// The function table of a model: `StromaApi` of `shim/api.h`.
 #[repr(C)]
-pub struct Api {
+struct Api {
     interface: u32,
     port_count: u32,
     ports: *const RawPort,
@@ -33,36 +40,14 @@ pub struct Api {
     eval: unsafe extern "C" fn(*mut c_void, bool) -> *const c_char,
     set_time: unsafe extern "C" fn(*mut c_void, u64),
     trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> bool,
+    gate: unsafe extern "C" fn(*mut c_void, bool),
+    variable_count: u32,
+    variables: *const RawVariable,
+    locate: unsafe extern "C" fn(*mut c_void, *mut *const c_void),
 }
 
 /// The one symbol a model exports.
-pub type Entry = unsafe extern "C" fn() -> *const Api;
-
-/// A model linked into this program; made by [`linked!`](crate::linked).
-pub struct Linked {
-    entry: Entry,
-    /// The Verilog it was built from: waves need a build of their own.
-    pub(crate) text: &'static str,
-    /// Its port manifest.
-    pub(crate) manifest: &'static str,
-}
-
-impl Linked {
-    /// Describes a model that `build_static` made.
-    ///
-    /// # Safety
-    /// `entry` is the function that `build_static` exported for exactly this text.
-    #[must_use]
-    pub const unsafe fn new(entry: Entry, text: &'static str, manifest: &'static str) -> Self {
-        Self { entry, text, manifest }
-    }
-
-    /// Its port manifest, in text form.
-    #[must_use]
-    pub fn manifest(&self) -> &'static str {
-        self.manifest
-    }
-}
+type Entry = unsafe extern "C" fn() -> *const Api;
 
 /// A model's table, known to be sound to call.
 #[derive(Clone, Copy)]
@@ -76,18 +61,10 @@ impl Table {
         // initialisers are those of the C++ runtime and have no preconditions.
         let library = unsafe { libloading::Library::new(path) }.map_err(error)?;
         // SAFETY: the shim defines this symbol with exactly this type.
-        let entry = unsafe { library.get::<Entry>(SHARED_SYMBOL) }.map_err(error).map(|symbol| *symbol)?;
+        let entry = unsafe { library.get::<Entry>(SYMBOL) }.map_err(error).map(|symbol| *symbol)?;
         // Never unloaded: the C++ runtime keeps thread-local destructors inside the object.
         std::mem::forget(library);
-        // SAFETY: `entry` is the shim's function and its code stays mapped for ever.
-        let model = unsafe { Linked::new(entry, "", "") };
-        Self::linked(&model)
-    }
-
-    /// The table of a model linked into this program.
-    pub(crate) fn linked(model: &Linked) -> Result<Self, Error> {
-        let entry = model.entry;
-        // SAFETY: by the contract of `Linked` it returns the address of a constant, never written.
+        // SAFETY: the shim's function, whose code stays mapped for ever; it returns the address of a constant.
         let api = unsafe { &*entry() };
         if api.interface != INTERFACE {
             return Err(Error::Interface { found: api.interface, wanted: INTERFACE });
@@ -226,6 +203,31 @@ impl Instance {
     pub(crate) fn set_time(&mut self, time: u64) {
         // SAFETY: the handle lives until drop.
         unsafe { (self.table.0.set_time)(self.handle.as_ptr(), time) }
+    }
+
+    /// With false, every clock domain has every edge of its clock.
+    pub(crate) fn gate(&mut self, gates: bool) {
+        // SAFETY: the handle lives until drop.
+        unsafe { (self.table.0.gate)(self.handle.as_ptr(), gates) }
+    }
+
+    /// Every variable of the design, by name, with its bytes.
+    pub(crate) fn variables(&self) -> Vec<(String, Vec<u8>)> {
+        let Api { variables, variable_count, locate, .. } = *self.table.0;
+        // SAFETY: the shim's array has `variable_count` rows and is constant.
+        let rows = unsafe { slice::from_raw_parts(variables, variable_count as usize) };
+        let mut addresses = vec![std::ptr::null::<c_void>(); rows.len()];
+        // SAFETY: `locate` writes one address for each row.
+        unsafe { locate(self.handle.as_ptr(), addresses.as_mut_ptr()) };
+        let variable = |(row, address): (&RawVariable, *const c_void)| {
+            // SAFETY: each name is a string literal of the shim.
+            let name = unsafe { CStr::from_ptr(row.name) }.to_string_lossy().into_owned();
+            // SAFETY: a live member of the model of this size, which is plain data without padding; the model does not run
+            // while `&self` is held.
+            let bytes = unsafe { slice::from_raw_parts(address.cast::<u8>(), row.bytes as usize) };
+            (name, bytes.to_vec())
+        };
+        rows.iter().zip(addresses).map(variable).collect()
     }
 
     /// Starts writing waves; false when the model cannot, or the file cannot be opened.

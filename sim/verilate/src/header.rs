@@ -52,12 +52,12 @@ fn decode(cpp: &str) -> String {
     name + rest
 }
 
-/// The declared ports in the order of the manifest, or what does not match.
+/// The declared ports in the order of the manifest, those of clock domains last, or what does not match.
 pub(crate) fn matched(header: &str, manifest: &Manifest) -> Result<Vec<Declared>, Vec<String>> {
     let mut found = declared(header);
     let mut ports = Vec::new();
     let mut details = Vec::new();
-    for port in &manifest.ports {
+    for port in manifest.ports.iter().chain(&manifest.domain_ports()) {
         let Some(at) = found.iter().position(|declared| declared.name == port.name) else {
             details.push(format!("`{}` is not a port of the text", port.name));
             continue;
@@ -73,6 +73,18 @@ pub(crate) fn matched(header: &str, manifest: &Manifest) -> Result<Vec<Declared>
     }
     details.extend(found.iter().map(|extra| format!("`{}` is missing from the manifest", extra.name)));
     if details.is_empty() { Ok(ports) } else { Err(details) }
+}
+
+/// Names of the variables that the design keeps between evaluations, ports apart, as the class of its root declares them.
+/// Verilator's own begin with `__V`.
+pub(crate) fn variables(header: &str) -> impl Iterator<Item = &str> {
+    const TYPES: [&str; 6] = ["CData", "SData", "IData", "QData", "VlWide<", "VlUnpacked<"];
+    header.lines().filter_map(|line| {
+        let line = line.trim();
+        let is_data = TYPES.iter().any(|known| line.starts_with(known));
+        let (_, name) = line.strip_suffix(';').filter(|_| is_data)?.rsplit_once(' ')?;
+        (!name.starts_with("__V")).then_some(name)
+    })
 }
 
 #[cfg(test)]

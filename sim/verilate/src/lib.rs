@@ -23,7 +23,7 @@
 //!   or two, every later one milliseconds.
 //! - [`Bench`] adds clock, reset and the drivers of [`stream`], which assert the stream law.
 //! - [`bundle()`] puts many small blocks into one build.
-//! - [`build_static`] links models into a program from its build script.
+//! - [`kept`] remembers a text that takes long to make.
 //! - [`vpi_program`] is a simulator for a test bench that is not ours.
 //!
 //! # Waves
@@ -41,8 +41,7 @@
 //! # Safety model
 //!
 //! All unsafe code is in `ffi.rs`: calls into the shim, and reads and writes of port memory whose
-//! size the shim asserts at compile time. [`linked!`] expands to one `extern` block and one unsafe call in
-//! the crate that owns the build script.
+//! size the shim asserts at compile time.
 
 #![deny(unsafe_code)]
 
@@ -54,11 +53,12 @@ mod cxx;
 mod error;
 mod ffi;
 mod header;
-mod link;
 mod manifest;
 mod model;
 mod pause;
+mod progress;
 mod rng;
+mod shadow;
 mod shim;
 pub mod stream;
 mod tool;
@@ -68,14 +68,13 @@ mod waves;
 pub use bench::{Bench, SinkId, SourceId};
 pub use bundle::bundle;
 pub use cache::{Artifact, MODELS_VARIABLE, build_log, models_dir, prune};
-pub use compile::{Variant, shared_object};
+pub use compile::{Speed, Variant, kept, shared_object};
 pub use error::Error;
-pub use ffi::{Api, Entry, Linked};
-pub use link::{Archives, archives, build_static};
 pub use manifest::{Direction, Manifest, Port, Verilog};
 pub use model::{Model, Options, PortId};
 pub use pause::Pause;
 pub use rng::SplitMix64;
+pub use shadow::{SHADOW_LOG_VARIABLE, SHADOW_VARIABLE, Shadow};
 pub use stream::{Sink, Source, StreamPorts};
 pub use tool::{ROOT_VARIABLE, VERILATOR_VERSION, Verilator, target_dir, tools_dir, verilator_root};
 pub use vpi::{VpiHarness, vpi_program};

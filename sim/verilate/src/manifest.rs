@@ -6,11 +6,15 @@
 //! in reset 1
 //! in sink$payload 512
 //! out sink$ready 1
+//! domain clock
 //! ```
 //!
 //! The first line names the top module. Every other line is one port: direction (`in`, `out`, or
 //! `clock` for an input that carries edges), name, width in bits. Fields are separated by blanks,
 //! empty lines mean nothing, order is kept. Names are Verilog identifiers and may contain `$`.
+//!
+//! A text with clock domains has a line `domain CLOCK` for each, and ports of 64 bits beside those listed, `_edgesN` and `_movesN`,
+//! with a bit per domain: at an edge of the clock from which it is derived, a domain has one if it moves.
 
 use crate::Error;
 use std::fmt;
@@ -26,6 +30,15 @@ pub enum Direction {
     /// An input that is a clock.
     Clock,
 }
+
+/// Begin of the names of inputs that give clock domains their edges.
+pub(crate) const EDGES: &str = "_edges";
+/// Begin of the names of outputs that say which clock domains an edge would change.
+pub(crate) const MOVES: &str = "_moves";
+/// Clock domains to a port.
+pub(crate) const WORD: usize = 64;
+/// Most clock domains that a text may have.
+const MOST_DOMAINS: usize = 2 * WORD;
 
 /// The words of the text form.
 const WORDS: [(&str, Direction); 3] =
@@ -49,6 +62,24 @@ pub struct Manifest {
     pub top: String,
     /// Its ports, in the order of the text.
     pub ports: Vec<Port>,
+    /// For each clock domain, the clock port from which it is derived; empty for a text without domains.
+    pub domains: Vec<String>,
+}
+
+impl Manifest {
+    /// The ports by which a simulator drives clock domains, if there are any.
+    pub(crate) fn domain_ports(&self) -> Vec<Port> {
+        let port = |name, direction| Port { name, direction, width: 64 };
+        let ports = |word| {
+            [port(format!("{EDGES}{word}"), Direction::In), port(format!("{MOVES}{word}"), Direction::Out)]
+        };
+        (0..self.domain_words()).flat_map(ports).collect()
+    }
+
+    /// How many ports of each kind there are for clock domains.
+    pub(crate) fn domain_words(&self) -> usize {
+        self.domains.len().div_ceil(WORD)
+    }
 }
 
 /// A design: Verilog text and the ports of its top module.
@@ -90,9 +121,19 @@ impl FromStr for Manifest {
             match (&mut manifest, fields.as_slice()) {
                 (_, []) => {}
                 (None, ["top", name]) if is_identifier(name) => {
-                    manifest = Some(Self { top: (*name).to_owned(), ports: Vec::new() });
+                    manifest = Some(Self { top: (*name).to_owned(), ports: Vec::new(), domains: Vec::new() });
                 }
                 (None, _) => return Err(bad("the first line must be `top NAME`")),
+                (Some(known), ["domain", clock]) => {
+                    let is_it = |port: &Port| port.name == *clock && port.direction == Direction::Clock;
+                    if !known.ports.iter().any(is_it) {
+                        return Err(bad("a domain is derived from a clock port listed above"));
+                    }
+                    if known.domains.len() == MOST_DOMAINS {
+                        return Err(bad("there are at most 128 domains"));
+                    }
+                    known.domains.push((*clock).to_owned());
+                }
                 (Some(known), fields) => {
                     let port = parse_port(fields).map_err(bad)?;
                     if known.ports.iter().any(|other| other.name == port.name) {
@@ -125,6 +166,9 @@ impl fmt::Display for Manifest {
         for port in &self.ports {
             writeln!(f, "{} {} {}", port.direction, port.name, port.width)?;
         }
+        for clock in &self.domains {
+            writeln!(f, "domain {clock}")?;
+        }
         Ok(())
     }
 }
@@ -142,16 +186,18 @@ mod tests {
 
     #[test]
     fn a_manifest_survives_printing_and_reading() {
-        let text = "top skid\nclock clock 1\nin sink$payload 512\nout sink$ready 1\n";
+        let text = "top skid\nclock clock 1\nin sink$payload 512\nout sink$ready 1\ndomain clock\n";
         let manifest: Manifest = text.parse().unwrap();
         assert_eq!(manifest.top, "skid");
         let payload = Port { name: "sink$payload".into(), direction: Direction::In, width: 512 };
         assert_eq!(manifest.ports[1], payload);
+        assert_eq!(manifest.domains, ["clock"]);
         assert_eq!(manifest.to_string(), text);
     }
 
     #[test]
     fn every_malformed_line_is_named_with_its_reason() {
+        let crowded = format!("top t\nclock c 1\n{}", "domain c\n".repeat(129));
         let cases = [
             ("", 1, "empty"),
             ("in a 1", 1, "first line"),
@@ -162,6 +208,8 @@ mod tests {
             ("top t\nin a 0", 2, "at least 1"),
             ("top t\nin a x", 2, "at least 1"),
             ("top t\nin a 1\nout a 1", 3, "twice"),
+            ("top t\nin a 1\ndomain a", 3, "clock port"),
+            (&crowded, 131, "at most 128"),
         ];
         for (text, at, words) in cases {
             match text.parse::<Manifest>() {

@@ -1,8 +1,9 @@
 //! A running model: ports by name, values in and out, clocks.
 
-use crate::compile::{Variant, shared_object};
-use crate::ffi::{Instance, Linked, Table};
+use crate::compile::{Speed, Variant, shared_object};
+use crate::ffi::{Instance, Table};
 use crate::manifest::{Direction, Port, Verilog};
+use crate::shadow::{self, Shadow};
 use crate::{Error, waves};
 use std::path::{Path, PathBuf};
 
@@ -20,11 +21,21 @@ pub struct Options {
     pub seed: u64,
     /// Folder to write waves to. The default is the value of `STROMA_WAVES`.
     pub waves: Option<PathBuf>,
+    /// What a card is compared with, all the time. The default is the value of `STROMA_SHADOW`.
+    pub shadow: Option<Shadow>,
+    /// Is a card made of the reference text, which has no clock domains? It is much slower, and no different.
+    pub reference: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { label: None, seed: 0, waves: waves::requested() }
+        Self {
+            label: None,
+            seed: 0,
+            waves: waves::requested(),
+            shadow: Shadow::requested(),
+            reference: false,
+        }
     }
 }
 
@@ -41,10 +52,13 @@ pub struct Model {
     is_moved: bool,
     time: u64,
     waves: Option<PathBuf>,
+    /// Gets the same inputs, and must give the same outputs.
+    shadow: Option<Box<shadow::Pair>>,
 }
 
 impl Model {
-    /// Builds the design, or finds it in the cache, and starts one instance.
+    /// Builds the design, or finds it in the cache, and starts one instance. It is built quickly, for tests that run thousands of cycles; for
+    /// millions, see [`shared_object`] and [`Model::load_file`].
     ///
     /// # Errors
     /// What [`shared_object`] reports, and [`Error::Load`].
@@ -58,20 +72,16 @@ impl Model {
     /// As [`Model::load`].
     pub fn load_with(design: &Verilog, options: &Options) -> Result<Self, Error> {
         let variant = if options.waves.is_some() { Variant::Traced } else { Variant::Plain };
-        let object = shared_object(design, variant)?;
+        let object = shared_object(design, variant, Speed::Build)?;
         Self::start(Table::load(&object.path)?, options)
     }
 
-    /// Starts an instance of a model linked into this program. With waves asked for, the traced
-    /// variant is built from the same text and loaded instead.
+    /// Starts an instance of a model that [`shared_object`] built before, wherever it was copied to since. It writes no waves.
     ///
     /// # Errors
-    /// As [`Model::load`].
-    pub fn linked(model: &Linked, options: &Options) -> Result<Self, Error> {
-        if options.waves.is_some() {
-            return Self::load_with(&Verilog::new(model.text, model.manifest)?, options);
-        }
-        Self::start(Table::linked(model)?, options)
+    /// [`Error::Load`], and [`Error::Interface`] for a file of another version.
+    pub fn load_file(path: &Path, options: &Options) -> Result<Self, Error> {
+        Self::start(Table::load(path)?, &Options { waves: None, ..options.clone() })
     }
 
     fn start(table: Table, options: &Options) -> Result<Self, Error> {
@@ -81,7 +91,7 @@ impl Model {
         let ports = table.ports();
         let names = (0..).map(PortId).zip(&ports).map(|(id, port)| (port.name.clone(), id)).collect();
         let waves = waves.transpose()?;
-        let mut model = Self { label, instance, ports, names, is_moved: true, time: 0, waves };
+        let mut model = Self { label, instance, ports, names, is_moved: true, time: 0, waves, shadow: None };
         // Verilator takes the levels of the first evaluation for granted: a clock that is high by then
         // has not risen.
         model.eval();
@@ -122,6 +132,28 @@ impl Model {
         let ports = &self.ports;
         let is_clock = |id: &PortId| ports[id.0 as usize].direction == Direction::Clock;
         self.names.iter().map(|(_, id)| *id).filter(is_clock)
+    }
+
+    /// Every port.
+    pub(crate) fn all_ports(&self) -> impl Iterator<Item = PortId> {
+        (0..).map(PortId).take(self.ports.len())
+    }
+
+    /// Which way a port points.
+    pub(crate) fn direction(&self, port: PortId) -> Direction {
+        self.ports[port.0 as usize].direction
+    }
+
+    /// Has another model of the same ports live through all that this one does from now on, and compares them, see
+    /// [`Options::shadow`].
+    ///
+    /// # Panics
+    /// When their ports differ.
+    #[must_use]
+    pub fn with_shadow(mut self, shadow: Self) -> Self {
+        assert_eq!(self.ports, shadow.ports, "`{}` is compared with a model of other ports", self.label);
+        self.shadow = Some(Box::new(shadow::Pair::new(shadow)));
+        self
     }
 
     /// A port's name.
@@ -170,6 +202,9 @@ impl Model {
         if *width > 64 || self.instance.get(port.0 as usize) != value {
             self.instance.set(port.0 as usize, value);
             self.is_moved |= !is_edge;
+        }
+        if let Some(pair) = &mut self.shadow {
+            pair.shadow.set(port, value);
         }
     }
 
@@ -222,6 +257,10 @@ impl Model {
         } else {
             let value = words.iter().rev().fold(0, |value, word| value << 32 | u64::from(*word));
             self.set(port, value);
+            return;
+        }
+        if let Some(pair) = &mut self.shadow {
+            pair.shadow.set_wide(port, words);
         }
     }
 
@@ -234,6 +273,10 @@ impl Model {
         if let Err(reason) = self.instance.eval(std::mem::take(&mut self.is_moved)) {
             panic!("model `{}` stopped at time {}: {reason}", self.label, self.time);
         }
+        if let Some(mut pair) = self.shadow.take() {
+            pair.eval(self);
+            self.shadow = Some(pair);
+        }
     }
 
     /// Moves time on; waves show the present values until then.
@@ -241,6 +284,9 @@ impl Model {
     pub fn advance(&mut self, units: u64) {
         self.time += units;
         self.instance.set_time(self.time);
+        if let Some(pair) = &mut self.shadow {
+            pair.shadow.advance(units);
+        }
     }
 
     /// One whole cycle of a clock: rise, settle, fall, settle. Inputs set before are seen by the rise.
@@ -260,6 +306,19 @@ impl Model {
         }
     }
 
+    /// Do clock domains of the text have an edge only when one of their registers would change? They do, unless this says otherwise;
+    /// nobody can tell but by the wall clock.
+    pub fn gate(&mut self, gates: bool) {
+        self.instance.gate(gates);
+    }
+
+    /// Every register, memory and signal that Verilator kept, by its path in the design, with its bytes. Two models of one design that
+    /// have lived through the same have the same.
+    #[must_use]
+    pub fn variables(&self) -> Vec<(String, Vec<u8>)> {
+        self.instance.variables()
+    }
+
     /// Time in units of half a cycle, as [`Model::tick`] counts it.
     #[must_use]
     pub fn time(&self) -> u64 {
@@ -276,6 +335,17 @@ impl Model {
     #[must_use]
     pub fn waves(&self) -> Option<&Path> {
         self.waves.as_deref()
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        // A test that has failed has said why.
+        if let Some(pair) = self.shadow.take()
+            && !std::thread::panicking()
+        {
+            pair.end(self);
+        }
     }
 }
 

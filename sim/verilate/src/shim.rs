@@ -5,7 +5,7 @@
 
 use crate::compile::Variant;
 use crate::header::Declared;
-use crate::manifest::{Direction, Manifest};
+use crate::manifest::{Direction, EDGES, MOVES, Manifest, WORD};
 use std::fmt::Write;
 
 /// Interface structs; every shim includes it.
@@ -28,17 +28,26 @@ pub(crate) fn port_bytes(width: u32) -> usize {
     }
 }
 
-/// The shim of one model. `prefix` is the Verilated class; `symbol` the exported C function.
-pub(crate) fn generate(
-    prefix: &str,
-    symbol: &str,
-    manifest: &Manifest,
-    declared: &[Declared],
-    variant: Variant,
-) -> String {
+/// What the shim of one model is made of.
+pub(crate) struct Design<'a> {
+    /// The Verilated class.
+    pub(crate) class: &'a str,
+    /// The exported C function.
+    pub(crate) symbol: &'a str,
+    pub(crate) manifest: &'a Manifest,
+    /// The ports of the manifest, as the class declares them.
+    pub(crate) declared: &'a [Declared],
+    /// Variables of the class's root.
+    pub(crate) variables: &'a [&'a str],
+    pub(crate) variant: Variant,
+}
+
+/// The shim of one model.
+pub(crate) fn generate(design: &Design<'_>) -> String {
+    let Design { class, symbol, manifest, declared, variables, variant } = design;
     let mut rows = String::new();
     let mut addresses = String::new();
-    for (index, (port, cpp)) in manifest.ports.iter().zip(declared).enumerate() {
+    for (index, (port, cpp)) in manifest.ports.iter().zip(*declared).enumerate() {
         let direction = match port.direction {
             Direction::In => 0,
             Direction::Out => 1,
@@ -53,20 +62,66 @@ pub(crate) fn generate(
         )
         .expect("a String takes any text");
     }
-    let traced = u8::from(variant == Variant::Traced);
+    let (mut kept, mut places) = (String::new(), String::new());
+    for (index, name) in variables.iter().enumerate() {
+        writeln!(kept, "    {{\"{name}\", sizeof({class}___024root::{name})}},")
+            .expect("a String takes any text");
+        writeln!(places, "    addresses[{index}] = &root->{name};").expect("a String takes any text");
+    }
+    let traced = u8::from(*variant == Variant::Traced);
+    let domains = domains(manifest, declared);
     format!(
         r#"#include "api.h"
 #include "verilated.h"
 #include "verilated_vcd_c.h"
-#include "{prefix}.h"
-#define MODEL {prefix}
+#include "{class}.h"
+#include "{class}___024root.h"
+#define MODEL {class}
 #define TRACED {traced}
 static const StromaPort PORTS[] = {{
 {rows}}};
 static void ADDRESSES(MODEL* model, void** addresses) {{
 {addresses}}}
-#include "model.h"
+static const StromaVariable VARIABLES[] = {{
+{kept}    {{nullptr, 0}}}};
+static void LOCATE({class}___024root* root, const void** addresses) {{
+{places}}}
+{domains}#include "model.h"
 extern "C" __attribute__((visibility("default"))) const StromaApi* {symbol}() {{ return &API; }}
 "#
+    )
+}
+
+/// `GATED`, which domains have an edge when clocks rise, and where the model keeps what they say and get.
+fn domains(manifest: &Manifest, declared: &[Declared]) -> String {
+    let words = manifest.domain_words();
+    if words == 0 {
+        return "#define GATED 0\n".into();
+    }
+    let clocks = manifest.ports.iter().zip(declared).filter(|(port, _)| port.direction == Direction::Clock);
+    let (mut rows, mut count) = (String::new(), 0);
+    for (port, Declared { cpp, .. }) in clocks {
+        writeln!(rows, "    if (model->{cpp} && !levels[{count}]) {{").expect("a String takes any text");
+        for (word, domains) in manifest.domains.chunks(WORD).enumerate() {
+            let of_clock = domains.iter().enumerate().filter(|(_, clock)| **clock == port.name);
+            let mask = of_clock.fold(0_u64, |mask, (domain, _)| mask | 1 << domain);
+            writeln!(rows, "        risen[{word}] |= {mask:#x}ull;").expect("a String takes any text");
+        }
+        writeln!(rows, "    }}\n    levels[{count}] = model->{cpp};").expect("a String takes any text");
+        count += 1;
+    }
+    let list = |name: &str| {
+        let ports: Vec<String> = (0..words).map(|word| format!("&model->{name}{word}")).collect();
+        ports.join(", ")
+    };
+    format!(
+        "#define GATED 1\nenum {{ CLOCKS = {count}, WORDS = {words} }};\n\
+         static void RISEN(const MODEL* model, uint8_t* levels, uint64_t* risen) {{\n{rows}}}\n\
+         static void DOMAINS(MODEL* model, QData** edges, QData** moves) {{\n\
+         \x20   QData* const inputs[] = {{{edges}}};\n    QData* const outputs[] = {{{moves}}};\n\
+         \x20   for (int word = 0; word < WORDS; ++word) {{\n\
+         \x20       edges[word] = inputs[word];\n        moves[word] = outputs[word];\n    }}\n}}\n",
+        edges = list(EDGES),
+        moves = list(MOVES),
     )
 }

@@ -59,7 +59,7 @@ pub fn vpi_program(design: &Verilog, harness: &VpiHarness) -> Result<Artifact, E
         compile::write(&work.join("public.vlt"), &public(&design.manifest))?;
         compile::translate(design, PREFIX, &["--vpi", "--timescale", "1ns/1ps", "public.vlt"], &work)?;
         compile::write(&work.join("main.cpp"), &main)?;
-        let mut objects = compile::compile(cxx, &work, Speed::Build)?;
+        let mut objects = compile::compile(cxx, top, &work, Speed::Build)?;
         objects.extend(runtime(cxx)?);
         link(cxx, harness, &folder.join(top), &objects)?;
         fs::remove_dir_all(&work).map_err(Error::io("removing", &work))
@@ -92,7 +92,7 @@ fn runtime(cxx: &Cxx) -> Result<Vec<PathBuf>, Error> {
                 command.arg("-o").arg(object)
             })
         };
-        run_all(RUNTIME.into_iter().zip(objects(folder)).map(job).collect())
+        run_all(RUNTIME.into_iter().zip(objects(folder)).map(job).collect(), None)
     })?;
     Ok(objects(&entry.path).into())
 }

@@ -56,6 +56,20 @@ impl Prefix {
         self.move_in(&fresh, path)
     }
 
+    /// Removes the files of a folder whose names begin so, but for those of `keep`: what an earlier installation has left there.
+    pub(crate) fn remove_others(&self, folder: &str, begin: &str, keep: &[String]) -> Result<()> {
+        let folder = self.folder.join(folder);
+        let entries = fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(begin) && !keep.contains(&name) {
+                let path = entry.path();
+                fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
     fn copy(&mut self, name: &str, source: &Path, mode: u32) -> Result<()> {
         let path = self.path(name)?;
         if is_copy(source, &path) {
@@ -134,6 +148,35 @@ mod tests {
         fs::write(&source, "second").unwrap();
         install();
         assert_eq!(fs::read_to_string(prefix.join("bin/other")).unwrap(), "second");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_an_earlier_installation_left_is_removed_and_the_rest_stays() {
+        let folder = crate::workspace::target().join(format!("place-others-{}", std::process::id()));
+        let mut prefix = Prefix::new(&folder);
+        for name in ["card-1.so", "card-2.so", "card-3.so", "library.so", "old-card-1.so"] {
+            prefix.text(&format!("lib/{name}"), name).unwrap();
+        }
+        // In another folder.
+        prefix.text("share/card-1.so", "").unwrap();
+        let keep = ["card-2.so".to_owned(), "card-4.so".to_owned()];
+        prefix.remove_others("lib", "card-", &keep).unwrap();
+        let names = |inner: &str| {
+            let entries = fs::read_dir(folder.join(inner)).unwrap();
+            let mut names: Vec<_> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names("lib"), ["card-2.so", "library.so", "old-card-1.so"]);
+        assert_eq!(names("share"), ["card-1.so"]);
+        assert_eq!(fs::read_to_string(folder.join("lib/card-2.so")).unwrap(), "card-2.so");
+
+        prefix.remove_others("lib", "card-", &keep).unwrap();
+        assert_eq!(names("lib").len(), 3, "nothing is left to remove");
+        let error = prefix.remove_others("nowhere", "card-", &keep).unwrap_err().to_string();
+        assert!(error.contains("nowhere"), "{error}");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -60,12 +60,15 @@ struct Profile {
 }
 
 /// A test program.
-#[derive(Debug, PartialEq, Eq)]
-struct Program {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Program {
     name: String,
     file: PathBuf,
     /// Where its package is.
     folder: PathBuf,
+    /// Of its tests, those whose names contain this.
+    filter: Option<String>,
+    environment: Vec<(String, String)>,
 }
 
 /// Runs every test program, with those of its tests whose names contain `filter`, then the examples in the documentation. Who filters
@@ -83,6 +86,24 @@ pub(crate) fn run(filter: Option<&str>, effort: Effort) -> Result<()> {
     examples
 }
 
+/// Runs some tests, given by program and filter, in such an environment; the names of the programs that fail.
+pub(crate) fn some(
+    tests: &[(&str, &str)],
+    effort: Effort,
+    environment: &[(&str, &str)],
+) -> Result<Vec<String>> {
+    let programs = programs(&build()?)?;
+    let find = |(name, filter): &(&str, &str)| {
+        let program = programs.iter().find(|program| program.name == *name);
+        let mut chosen = program.with_context(|| format!("find the test program {name}"))?.clone();
+        chosen.environment.extend(environment.iter().map(|(key, value)| ((*key).into(), (*value).into())));
+        chosen.filter = Some((*filter).into());
+        Ok(chosen)
+    };
+    let chosen = tests.iter().map(find).collect::<Result<Vec<_>>>()?;
+    side_by_side(&chosen, None, effort)
+}
+
 /// Has Cargo build them; what it says, a message a line.
 fn build() -> Result<String> {
     let mut command = libclang::cargo();
@@ -97,7 +118,8 @@ fn build() -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("read what {line} says"))
 }
 
-fn programs(messages: &str) -> Result<Vec<Program>> {
+/// The test programs among all that Cargo says it built.
+pub(crate) fn programs(messages: &str) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
         let message: Message =
@@ -110,7 +132,7 @@ fn programs(messages: &str) -> Result<Vec<Program>> {
         } = message
         {
             let folder = manifest.parent().unwrap_or(Path::new("")).to_path_buf();
-            programs.push(Program { name: target.name, file, folder });
+            programs.push(Program { name: target.name, file, folder, ..Program::default() });
         }
     }
     Ok(programs)
@@ -141,8 +163,15 @@ impl Program {
         command
     }
 
+    /// Runs tests whose names contain `filter` one by one, but for those left out.
+    pub(crate) fn tests(&self, filter: Option<&str>, left_out: &[String]) -> Command {
+        let mut command = self.command();
+        command.args(filter).arg("--test-threads=1").args(left_out.iter().flat_map(|name| ["--skip", name]));
+        command
+    }
+
     /// Those of its tests that are not run, as their story is told at another width. A program that cannot list its tests has none.
-    fn at_the_other_width(&self) -> Vec<String> {
+    pub(crate) fn at_the_other_width(&self) -> Vec<String> {
         let listed = self.command().args(["--list", "--format=terse"]).output();
         let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         let listed = listed.unwrap_or_default();
@@ -152,17 +181,16 @@ impl Program {
     /// Runs it and tells what came of it: a line if all is well, otherwise all it printed.
     fn passes(&self, filter: Option<&str>, effort: Effort) -> bool {
         let started = Instant::now();
+        let filter = filter.or(self.filter.as_deref());
         let left_out = if filter.is_none() && effort == Effort::Quarter {
             self.at_the_other_width()
         } else {
             Vec::new()
         };
         let output = self
-            .command()
-            .args(filter)
-            .arg("--test-threads=1")
-            .args(left_out.iter().flat_map(|name| ["--skip", name]))
+            .tests(filter, &left_out)
             .envs(effort.variable())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .output();
         let seconds = started.elapsed().as_secs_f64();
         match output {
@@ -202,7 +230,12 @@ mod tests {
 {"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{"name":"tool"},"profile":{"test":false},"executable":"/t/tool"}
 {"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{"name":"wire"},"profile":{"test":true},"executable":"/t/wire-1"}
 {"reason":"build-finished","success":true}"#;
-        let wire = Program { name: "wire".into(), file: "/t/wire-1".into(), folder: "/w/a".into() };
+        let wire = Program {
+            name: "wire".into(),
+            file: "/t/wire-1".into(),
+            folder: "/w/a".into(),
+            ..Program::default()
+        };
         assert_eq!(programs(messages).unwrap(), [wire]);
     }
 
@@ -218,6 +251,7 @@ mod tests {
             name: name.into(),
             file: file.into(),
             folder: workspace::root(),
+            ..Program::default()
         };
         let programs = [program("good", "true"), program("bad", "false"), program("gone", "/no/such/file")];
         let mut failed = side_by_side(&programs, None, Effort::Quarter).unwrap();

@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 
 use crate::constant::number;
+use crate::prim::own_clock::OwnClock;
 use crate::prim::reg::Reg;
 
 /// Cycles in a row in which nothing moved after which nothing will: longer than any pipeline between two streams.
@@ -23,6 +24,7 @@ block! {
         pub quiet: Signal<Out, Bit>,
         cycles: Reg<Bits<6>>,
         all: Constant<Bits<6>> = number(CALM_CYCLES),
+        own_clock: OwnClock,
     }
 }
 

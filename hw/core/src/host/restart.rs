@@ -4,6 +4,7 @@ use rust_hdl::prelude::*;
 
 use crate::constant::number;
 use crate::prim::reg::Reg;
+use crate::prim::reset_reg::ResetReg;
 
 /// Cycles in a row without work after which nothing is under way any more.
 const CALM_CYCLES: usize = 64;
@@ -30,7 +31,7 @@ block! {
         pub hold: Signal<Out, Bit>,
         pub open: Signal<Out, Bit>,
         ending: Reg<Bit>,
-        holding: Reg<Bit>,
+        holding: ResetReg,
         left: Reg<Bits<7>>,
         calm: Constant<Bits<7>> = number(CALM_CYCLES),
         held: Constant<Bits<7>> = number(HOLD_CYCLES),

@@ -30,7 +30,7 @@ use crate::prim::all::All;
 use crate::prim::arbiter::Arbiter;
 use crate::prim::block_fifo::BlockFifo;
 use crate::prim::fork::Fork;
-use crate::prim::reg::Reg;
+use crate::prim::reset_reg::ResetReg;
 use crate::slot::{SlotCommand, SlotData, SlotDone, SlotRead, SlotResponse, SlotWrite};
 use crate::state::access::XlatRequest;
 use crate::state::command::{KeyWork, ObjectCommand, ObjectReply};
@@ -138,7 +138,7 @@ block! {
         calm: Calm,
         kernel_calm: Calm,
         /// On the clock of those whom it resets, so that they stand still with it.
-        kernel_hold: Reg<Bit>,
+        kernel_hold: ResetReg,
         cycles: Time,
         counts: Counts,
         hold: Signal<Local, Bit>,

@@ -2,6 +2,7 @@
 
 use rust_hdl::prelude::*;
 
+use crate::prim::own_clock::OwnClock;
 use crate::prim::reg::Reg;
 
 block! {
@@ -16,6 +17,7 @@ block! {
         pub skip: Signal<In, Bits<32>>,
         pub time: Signal<Out, Bits<64>>,
         cycles: Reg<Bits<64>>,
+        own_clock: OwnClock,
     }
 }
 

@@ -1,7 +1,9 @@
 //! The parts every stage is made of: first those that hold one value, then memories, then streams, by size.
 
 pub mod model;
+pub mod own_clock;
 pub mod reg;
+pub mod reset_reg;
 pub mod sync2;
 
 pub mod colours;

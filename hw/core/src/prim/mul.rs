@@ -54,14 +54,16 @@ impl<const A: usize, const B: usize, const P: usize> Logic for Mul<A, B, P> {
     }
 
     fn hdl(&self) -> Verilog {
+        let factors = format!("{{{B}'d0, a_held}} * {{{A}'d0, b_held}}");
         Verilog::Custom(format!(
             "// module mul_{A}x{B}\n\
+             // moves enable & ((a_held != a) | (b_held != b) | (product != {factors}) | (p != product))\n\
              logic [{a_top}:0] a_held;\nlogic [{b_top}:0] b_held;\nlogic [{p_top}:0] product;\n\
              initial begin a_held = {A}'d0; b_held = {B}'d0; product = {P}'d0; p = {P}'d0; end\n\
              always_ff @(posedge clock) if (enable) begin\n\
              \x20 a_held <= a;\n\
              \x20 b_held <= b;\n\
-             \x20 product <= {{{B}'d0, a_held}} * {{{A}'d0, b_held}};\n\
+             \x20 product <= {factors};\n\
              \x20 p <= product;\n\
              end\n",
             a_top = A - 1,

@@ -27,7 +27,10 @@ impl<T: Synth> Logic for Reg<T> {
     }
 
     fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!("// module reg_{}\nalways_ff @(posedge clock) q <= d;", T::BITS))
+        Verilog::Custom(format!(
+            "// module reg_{}\n// moves d != q\nalways_ff @(posedge clock) q <= d;",
+            T::BITS
+        ))
     }
 
     fn timing(&self) -> Vec<TimingInfo> {

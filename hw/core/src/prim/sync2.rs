@@ -35,6 +35,7 @@ impl<T: Synth> Logic for Sync2<T> {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "// module sync2_{width}\n\
+             // moves (first != d) | (second != first)\n\
              (* ASYNC_REG = \"TRUE\" *) logic [{top}:0] first, second;\n\
              always_ff @(posedge clock) begin\n\
              \x20 first <= d;\n\

@@ -4,6 +4,7 @@ use rust_hdl::prelude::*;
 
 use super::memory_keys::{RegionRow, RowWrite};
 use crate::prim::colours::Colours;
+use crate::prim::own_clock::OwnClock;
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
 
@@ -57,6 +58,7 @@ block! {
         stores: Signal<Local, Bit>,
         nothing: Constant<RegionRow> = Constant::new(RegionRow::default()),
         last: Constant<Bits<MRS>> = Constant::new(Bits::mask()),
+        own_clock: OwnClock,
     }
 }
 

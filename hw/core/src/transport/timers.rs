@@ -17,6 +17,7 @@ use super::records::{Alarm, Nudge, Occasion};
 use crate::constant::number;
 use crate::host::work::QpChange;
 use crate::prim::arbiter::Arbiter;
+use crate::prim::own_clock::OwnClock;
 use crate::prim::ram::{BlockRam, LutRam};
 use crate::prim::reg::Reg;
 use crate::record;
@@ -95,6 +96,7 @@ block! {
         deadline: Signal<Local, Bits<63>>,
         last: Constant<Bits<QPS>> = Constant::new(Bits::mask()),
         timeout: Constant<Bits<3>> = number(Occasion::Timeout as u8),
+        own_clock: OwnClock,
     }
 }
 

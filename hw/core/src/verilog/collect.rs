@@ -7,6 +7,7 @@ use rust_hdl::prelude::{Block, Verilog, check_all};
 
 use super::error::EmitError;
 use super::names::legal;
+use crate::prim::own_clock::OwnClock;
 
 /// One signal or constant of a block, under the name the kernel uses.
 pub(crate) struct AtomInfo {
@@ -26,6 +27,8 @@ pub(crate) struct Node {
     pub(crate) atoms: Vec<AtomInfo>,
     pub(crate) code: Verilog,
     pub(crate) children: Vec<Node>,
+    /// Does it hold an [`OwnClock`]?
+    pub(crate) has_own_clock: bool,
 }
 
 impl Node {
@@ -75,6 +78,7 @@ impl Probe for Collector {
             atoms: Vec::new(),
             code: node.hdl(),
             children,
+            has_own_clock: false,
         });
     }
 
@@ -112,6 +116,9 @@ impl Probe for Collector {
     fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {
         let node = self.open.pop().expect("every scope that ends was started");
         match self.open.last_mut() {
+            Some(parent) if matches!(&node.code, Verilog::Custom(code) if code == OwnClock::TEXT) => {
+                parent.has_own_clock = true;
+            }
             Some(parent) => parent.children.push(node),
             None => self.done = Some(node),
         }

@@ -15,6 +15,16 @@ pub enum EmitError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The simulated text would have more clock domains than a simulator takes.
+    #[error(
+        "the design has {found} clock domains, and at most {most} can be simulated: raise the size of a block that opens one"
+    )]
+    Domains {
+        /// How many the rule finds.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
 }
 
 /// A problem inside one kernel, before it is known which module it belongs to.

@@ -12,6 +12,7 @@ mod collect;
 mod error;
 mod expr;
 mod flow;
+mod gate;
 mod index;
 mod lower;
 mod names;
@@ -57,10 +58,12 @@ pub struct Rtl {
     pub text: String,
     /// The top module's ports, in order.
     pub ports: Vec<Port>,
+    /// The clock of each clock domain; empty for the reference text, which has none.
+    pub domains: Vec<String>,
 }
 
 impl Rtl {
-    /// The port manifest: `top NAME`, then one line a port, `in|out|clock NAME WIDTH`.
+    /// The port manifest: `top NAME`, then one line a port, `in|out|clock NAME WIDTH`, then one line a clock domain, `domain CLOCK`.
     #[must_use]
     pub fn manifest(&self) -> String {
         let line = |port: &Port| {
@@ -71,7 +74,10 @@ impl Rtl {
             };
             format!("{kind} {} {}\n", port.name, port.width)
         };
-        format!("top {}\n", self.top) + &self.ports.iter().map(line).collect::<String>()
+        let ports: String = self.ports.iter().map(line).collect();
+        let domain = |clock: &String| format!("domain {clock}\n");
+        let domains: String = self.domains.iter().map(domain).collect();
+        format!("top {}\n{ports}{domains}", self.top)
     }
 }
 
@@ -120,18 +126,42 @@ pub fn emit_without<B: Block>(
     emit_as(name, Style::SOUND, is_absent, build)
 }
 
+/// As [`emit_without`], with clock domains that have an edge only when a register in them would change. For simulation alone.
+///
+/// # Errors
+/// As [`emit`], and when the design has more domains than a machine word has bits.
+///
+/// # Panics
+/// When `build` does.
+pub fn emit_gated<B: Block>(
+    name: &str,
+    is_absent: impl Fn(&str) -> bool + Sync,
+    build: impl FnOnce() -> B + Send,
+) -> Result<Rtl, EmitError> {
+    with_tree(name, is_absent, build, |tree| print::print_gated(tree, Style::SOUND))
+}
+
 pub(crate) fn emit_as<B: Block>(
     name: &str,
     style: Style,
     is_absent: impl Fn(&str) -> bool + Sync,
     build: impl FnOnce() -> B + Send,
 ) -> Result<Rtl, EmitError> {
+    with_tree(name, is_absent, build, |tree| print::print(tree, style))
+}
+
+fn with_tree<B: Block>(
+    name: &str,
+    is_absent: impl Fn(&str) -> bool + Sync,
+    build: impl FnOnce() -> B + Send,
+    print: impl FnOnce(&collect::Node) -> Result<Rtl, EmitError> + Send,
+) -> Result<Rtl, EmitError> {
     let work = || {
         let mut block = Box::new(build());
         block.connect_all();
         let mut tree = collect::collect(name, &*block)?;
         tree.leave_out(&is_absent);
-        print::print(&tree, style)
+        print(&tree)
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);

@@ -9,6 +9,7 @@ use rust_hdl::prelude::Verilog;
 use super::collect::{AtomInfo, Node};
 use super::error::{EmitError, Problem};
 use super::expr::{Expr, sized};
+use super::gate::{self, Face, Joined, Part, Size};
 use super::lower::{Stmt, lower};
 use super::names::{legal, module_stem};
 use super::scope::{Role, Scope, SymbolId};
@@ -17,12 +18,35 @@ use super::{Direction, Port, Rtl, Style, flow};
 
 /// Prints the whole design; the root's instance name becomes the top module's name.
 pub(crate) fn print(root: &Node, style: Style) -> Result<Rtl, EmitError> {
-    let mut printer = Printer { style, text: String::new(), names: BTreeSet::new(), by_body: HashMap::new() };
-    // The top keeps its name whatever is inside.
-    printer.names.insert(legal(&root.instance));
-    let top = printer.module(root, Some(legal(&root.instance)))?;
-    let ports = root.atoms.iter().filter(|atom| atom.kind.is_parameter()).map(port).collect();
-    Ok(Rtl { top, text: printer.text, ports })
+    let mut printer = Printer::new(root, style, None);
+    let top = printer.module(root, Some(legal(&root.instance)))?.name;
+    Ok(Rtl { top, text: printer.text, ports: top_ports(root), domains: Vec::new() })
+}
+
+/// As [`print`], with clock domains, for simulation.
+pub(crate) fn print_gated(root: &Node, style: Style) -> Result<Rtl, EmitError> {
+    let mut reference = Printer::new(root, style, None);
+    reference.module(root, Some(legal(&root.instance)))?;
+    let openers = gate::openers(root, &reference.sizes);
+    let mut printer = Printer::new(root, style, Some(&openers));
+    let inside = printer.module(root, None)?;
+    let declared: Vec<String> = parameters(root).map(declaration).collect();
+    let names: Vec<String> = parameters(root).map(|atom| legal(&atom.name)).collect();
+    let (body, domains) = gate::top(&inside.name, &inside.face, &declared, &names);
+    if domains.len() > gate::DOMAINS {
+        return Err(EmitError::Domains { found: domains.len(), most: gate::DOMAINS });
+    }
+    let top = legal(&root.instance);
+    let _ = write!(printer.text, "module {top}{body}endmodule\n\n");
+    Ok(Rtl { top, text: printer.text, ports: top_ports(root), domains })
+}
+
+fn top_ports(root: &Node) -> Vec<Port> {
+    parameters(root).map(port).collect()
+}
+
+fn parameters(node: &Node) -> impl Iterator<Item = &AtomInfo> {
+    node.atoms.iter().filter(|atom| atom.kind.is_parameter())
 }
 
 fn port(atom: &AtomInfo) -> Port {
@@ -34,36 +58,96 @@ fn port(atom: &AtomInfo) -> Port {
     Port { name: legal(&atom.name), direction, width: atom.width }
 }
 
-struct Printer {
+struct Printer<'a> {
     style: Style,
+    /// The blocks that open a clock domain, by path; `None` for a text without domains.
+    openers: Option<&'a BTreeSet<String>>,
     text: String,
     names: BTreeSet<String>,
     by_body: HashMap<String, String>,
+    /// How large each block is, by path.
+    sizes: HashMap<String, Size>,
 }
 
-impl Printer {
-    /// Prints a module unless one with the same body is there, and gives its name.
-    fn module(&mut self, node: &Node, name: Option<String>) -> Result<String, EmitError> {
-        let inner: Vec<String> =
+/// What is inside a module, and how it is seen from around it.
+struct Body {
+    text: String,
+    face: Face,
+    /// For each block inside, the clock port of this one to which its first clock is connected.
+    clocks: Vec<Option<String>>,
+}
+
+/// A module as those around it see it.
+struct Printed {
+    name: String,
+    face: Face,
+}
+
+impl<'a> Printer<'a> {
+    fn new(root: &Node, style: Style, openers: Option<&'a BTreeSet<String>>) -> Self {
+        // The top keeps its name whatever is inside.
+        let names = BTreeSet::from([legal(&root.instance)]);
+        Self { style, openers, text: String::new(), names, by_body: HashMap::new(), sizes: HashMap::new() }
+    }
+
+    /// Prints a module unless one with the same body is there.
+    fn module(&mut self, node: &Node, name: Option<String>) -> Result<Printed, EmitError> {
+        let inner: Vec<Printed> =
             node.children.iter().map(|child| self.module(child, None)).collect::<Result<_, _>>()?;
         let wrap = |problem: Problem| EmitError::Kernel { module: node.path.clone(), problem };
-        let body = match &node.code {
-            Verilog::Custom(code) => Ok(format!("{}{}", ports(node), indent(code, 1))),
-            Verilog::Combinatorial(kernel) => Module::new(node, &inner)
+        let Body { text: body, face, clocks } = match &node.code {
+            Verilog::Custom(code) => self.primitive(node, code),
+            Verilog::Combinatorial(kernel) => Module::new(node, &inner, self.openers)
                 .and_then(|module| module.with_kernel(&lower(kernel, &module.scope, self.style)?)),
-            Verilog::Empty => Module::new(node, &inner).and_then(|module| module.with_kernel(&[])),
+            Verilog::Empty => {
+                Module::new(node, &inner, self.openers).and_then(|module| module.with_kernel(&[]))
+            }
             other => Err(format!("{other:?} has no translation")),
         }
         .map_err(wrap)?;
+        self.measure(node, &body, clocks);
         if name.is_none()
             && let Some(known) = self.by_body.get(&body)
         {
-            return Ok(known.clone());
+            return Ok(Printed { name: known.clone(), face });
         }
         let name = name.unwrap_or_else(|| self.fresh(&stem(node)));
         let _ = write!(self.text, "module {name}{body}endmodule\n\n");
         self.by_body.insert(body, name.clone());
-        Ok(name)
+        Ok(Printed { name, face })
+    }
+
+    /// A body written by hand. One that has state says when it moves.
+    fn primitive(&self, node: &Node, code: &str) -> Result<Body, Problem> {
+        let (code, moves) = gate::take_moves(code);
+        let mut face = Face::default();
+        let mut logic = indent(&code, 1);
+        if self.openers.is_some() {
+            let clocks: Vec<&AtomInfo> = parameters(node).filter(|atom| atom.is_clock).collect();
+            match (moves, clocks.as_slice()) {
+                (Some(moves), [clock]) => {
+                    face.own.push(legal(&clock.name));
+                    let _ = writeln!(logic, "    assign _moves_{} = {moves};", legal(&clock.name));
+                }
+                (None, _) if !code.contains("always_ff") => {}
+                _ => return Err("a primitive with state has one clock, and says when it moves".into()),
+            }
+        }
+        Ok(Body { text: format!("{}{logic}", ports(node, &face)), face, clocks: Vec::new() })
+    }
+
+    /// Notes how large a block is, and to which of its clocks those inside are connected; they have been measured.
+    fn measure(&mut self, node: &Node, body: &str, clocks: Vec<Option<String>>) {
+        let is_state = matches!(&node.code, Verilog::Custom(code) if gate::take_moves(code).1.is_some());
+        let mut registers = usize::from(is_state);
+        for (child, clock) in node.children.iter().zip(clocks) {
+            if let Some(inner) = self.sizes.get_mut(&child.path) {
+                registers += inner.registers;
+                inner.clock = clock;
+            }
+        }
+        let lines = body.lines().count();
+        self.sizes.insert(node.path.clone(), Size { lines, registers, clock: None });
     }
 
     fn fresh(&mut self, stem: &str) -> String {
@@ -90,13 +174,14 @@ fn range(width: usize) -> String {
     if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) }
 }
 
-fn ports(node: &Node) -> String {
-    let line = |atom: &AtomInfo| {
-        let way = if atom.kind == AtomKind::InputParameter { "input" } else { "output" };
-        let sign = if atom.signed { "signed " } else { "" };
-        format!("    {way} logic {sign}{}{}", range(atom.width), legal(&atom.name))
-    };
-    let lines: Vec<String> = node.atoms.iter().filter(|atom| atom.kind.is_parameter()).map(line).collect();
+fn declaration(atom: &AtomInfo) -> String {
+    let way = if atom.kind == AtomKind::InputParameter { "input" } else { "output" };
+    let sign = if atom.signed { "signed " } else { "" };
+    format!("    {way} logic {sign}{}{}", range(atom.width), legal(&atom.name))
+}
+
+fn ports(node: &Node, face: &Face) -> String {
+    let lines: Vec<String> = parameters(node).map(declaration).chain(face.ports()).collect();
     format!(" (\n{}\n);\n", lines.join(",\n"))
 }
 
@@ -110,16 +195,21 @@ fn indent(text: &str, depth: usize) -> String {
 /// One module with a kernel, on its way to text.
 struct Module<'a> {
     node: &'a Node,
-    inner: &'a [String],
+    inner: &'a [Printed],
+    openers: Option<&'a BTreeSet<String>>,
     scope: Scope,
 }
 
 impl<'a> Module<'a> {
-    fn new(node: &'a Node, inner: &'a [String]) -> Result<Self, Problem> {
-        Ok(Self { node, inner, scope: Scope::new(node)? })
+    fn new(
+        node: &'a Node,
+        inner: &'a [Printed],
+        openers: Option<&'a BTreeSet<String>>,
+    ) -> Result<Self, Problem> {
+        Ok(Self { node, inner, openers, scope: Scope::new(node)? })
     }
 
-    fn with_kernel(&self, kernel: &[Stmt]) -> Result<String, Problem> {
+    fn with_kernel(&self, kernel: &[Stmt]) -> Result<Body, Problem> {
         flow::check(kernel, &self.scope)?;
         let pieces = split(kernel);
         let connected = self.direct_connections(kernel, &pieces);
@@ -142,11 +232,41 @@ impl<'a> Module<'a> {
                 }
             }
         }
-        let mut body = ports(self.node);
+        let joined = self.joined(&connected)?;
+        let mut body = ports(self.node, &joined.face);
         body += &self.constants(kernel)?;
         body += &self.declarations(&connected);
-        body += &self.instances(&connected);
-        Ok(body + &logic)
+        body += &joined.declarations;
+        body += &self.instances(&connected, &joined);
+        let clocks = self.node.children.iter().enumerate().map(|(at, child)| {
+            let clock = parameters(child).find(|atom| atom.is_clock)?;
+            self.clock_of(at, &clock.name, &connected)
+        });
+        Ok(Body { text: body + &logic + &joined.logic, face: joined.face, clocks: clocks.collect() })
+    }
+
+    /// How clock domains of the blocks inside are joined; of nothing for a text without domains.
+    fn joined(&self, connected: &HashMap<SymbolId, String>) -> Result<Joined, Problem> {
+        let opens = |child: &Node| self.openers.is_some_and(|openers| openers.contains(&child.path));
+        let part = |(child, printed): (&'a Node, &'a Printed)| Part {
+            instance: &child.instance,
+            face: &printed.face,
+            opens: opens(child),
+        };
+        let parts: Vec<Part<'_>> = self.node.children.iter().zip(self.inner).map(part).collect();
+        gate::join(&parts, |at, clock| self.clock_of(at, clock, connected))
+    }
+
+    /// The clock port of this block to which a clock of a block inside is connected.
+    fn clock_of(&self, at: usize, clock: &str, connected: &HashMap<SymbolId, String>) -> Option<String> {
+        let wire = connected.get(&self.wire(&self.node.children[at], clock)?)?;
+        let is_clock = |atom: &AtomInfo| atom.is_clock && legal(&atom.name) == *wire;
+        parameters(self.node).any(is_clock).then(|| wire.clone())
+    }
+
+    /// The signal that a port of a block inside is connected to.
+    fn wire(&self, child: &Node, port: &str) -> Option<SymbolId> {
+        self.scope.find(&format!("{}${port}", child.instance))
     }
 
     /// Inputs of inner blocks that carry one bare signal all the time (clocks first of all) are connected to it.
@@ -204,21 +324,22 @@ impl<'a> Module<'a> {
         text
     }
 
-    fn instances(&self, connected: &HashMap<SymbolId, String>) -> String {
+    fn instances(&self, connected: &HashMap<SymbolId, String>, joined: &Joined) -> String {
         let mut text = String::new();
-        for (child, module) in self.node.children.iter().zip(self.inner) {
-            let line = |atom: &AtomInfo| {
-                let id = self
-                    .scope
-                    .find(&format!("{}${}", child.instance, atom.name))
-                    .expect("added by Scope::new");
-                let wire = connected.get(&id).unwrap_or(&self.scope.symbols[id].name);
-                format!("        .{}({wire})", legal(&atom.name))
-            };
-            let lines: Vec<String> =
-                child.atoms.iter().filter(|atom| atom.kind.is_parameter()).map(line).collect();
-            let _ =
-                writeln!(text, "    {module} {} (\n{}\n    );", legal(&child.instance), lines.join(",\n"));
+        for ((child, printed), gates) in self.node.children.iter().zip(self.inner).zip(&joined.connections) {
+            let line = |(port, wire): (&str, &str)| format!("        .{port}({wire})");
+            let replaced = |port: &str| gates.iter().any(|(gated, _)| gated == port);
+            let mut lines = Vec::new();
+            for atom in parameters(child) {
+                let (id, port) =
+                    (self.wire(child, &atom.name).expect("added by Scope::new"), legal(&atom.name));
+                if !replaced(&port) {
+                    lines.push(line((&port, connected.get(&id).unwrap_or(&self.scope.symbols[id].name))));
+                }
+            }
+            lines.extend(gates.iter().map(|(port, wire)| line((port, wire))));
+            let (module, instance) = (&printed.name, legal(&child.instance));
+            let _ = writeln!(text, "    {module} {instance} (\n{}\n    );", lines.join(",\n"));
         }
         text
     }

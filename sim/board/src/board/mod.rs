@@ -10,6 +10,7 @@ mod tests;
 
 pub use join::JoinError;
 
+use stroma_sim::Kind;
 use stroma_sim::host::timing::Timing;
 use stroma_top::Profile;
 use stroma_verilate::{Manifest, Model, Options, PortId, Verilog};
@@ -70,9 +71,9 @@ impl Board {
     /// # Errors
     /// When shell and card do not fit.
     pub fn new(shell: &Verilog, phase: (u64, u64), options: &Options) -> Result<Self, Error> {
-        let linked = stroma_sim::linked_card(Profile::HundredGig);
-        let manifest: Manifest = linked.manifest().parse()?;
-        let card = Model::linked(linked, options)?;
+        let kind = Kind::from(Profile::HundredGig);
+        let manifest = kind.verilog_reference()?.manifest;
+        let card = kind.model(options)?;
         let shell_model = Model::load_with(shell, options)?;
         Self::of(card, &manifest, shell_model, &shell.manifest, phase, options.seed)
     }

@@ -1,11 +1,12 @@
 use stroma_abi::regs::map::{MAGIC, identity};
+use stroma_sim::Kind;
 use stroma_verilate::{Direction, Port};
 
 use super::pins::{DRIVEN, Pin, READ};
 use super::*;
 
 fn card() -> Manifest {
-    stroma_sim::linked_card(Profile::HundredGig).manifest().parse().expect("a manifest")
+    Kind::from(Profile::HundredGig).verilog_reference().expect("a card").manifest
 }
 
 /// The pins of a shell for this card, as a shell with nothing more has them.
@@ -28,7 +29,7 @@ fn shell(card: &Manifest) -> Manifest {
         }
     }
     ports.push(port("led_value", Direction::Out, 64));
-    Manifest { top: "stroma_shell".to_owned(), ports }
+    Manifest { top: "stroma_shell".to_owned(), ports, domains: Vec::new() }
 }
 
 /// A shell that waits for the cycle in which the card takes nothing after its reset, loads the word that has the card's magic in it and shows it, and does nothing else.

@@ -3,12 +3,17 @@
 #pragma once
 #include <cstdint>
 
-#define STROMA_INTERFACE 2u
+#define STROMA_INTERFACE 3u
 
 struct StromaPort {
     const char* name;     // Verilog spelling
     uint32_t width;       // bits
     uint32_t direction;   // 0 in, 1 out, 2 clock
+};
+
+struct StromaVariable {
+    const char* name;     // path in the design, Verilator's spelling
+    uint32_t bytes;
 };
 
 struct StromaApi {
@@ -27,4 +32,11 @@ struct StromaApi {
     void (*set_time)(void* self, uint64_t time);
     // False when the model was built without traces or the file cannot be written.
     bool (*trace_open)(void* self, const char* path);
+    // With false, every clock domain has every edge of its clock. Models without domains have them always.
+    void (*gate)(void* self, bool gates);
+    // What the design keeps between evaluations: registers, memories, and signals that Verilator did not dissolve.
+    uint32_t variable_count;
+    const StromaVariable* variables;
+    // Writes the address of each variable, in the order of `variables`.
+    void (*locate)(void* self, const void** addresses);
 };

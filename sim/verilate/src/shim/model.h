@@ -1,5 +1,7 @@
 // The model-independent part of a shim. The generated file defines MODEL (class name), TRACED (0 or 1),
-// PORTS (the port table) and ADDRESSES (writes one address a port), and exports API.
+// PORTS (the port table) and ADDRESSES (writes one address a port), VARIABLES and LOCATE (the same for variables), and
+// exports API. GATED (0 or 1) says whether the text has clock domains; then RISEN gives those of which the clock has risen, and
+// DOMAINS the WORDS words with a bit for each of them that the model reads and writes.
 #include <cstddef>
 #include <exception>
 #include <string>
@@ -13,6 +15,12 @@ struct Instance {
 #endif
     MODEL* model = nullptr;
     std::string error;
+#if GATED
+    uint8_t levels[CLOCKS] = {};
+    QData* edges[WORDS];
+    QData* moves[WORDS];
+    bool gates = true;
+#endif
 
     // The runtime asks a thread-local for the context in use: several models share a thread. The
     // setter also writes a process-wide "last context"; writing only on a change keeps that line out
@@ -34,6 +42,9 @@ void* create(uint64_t seed) {
     }
     instance->context.traceEverOn(TRACED != 0);
     instance->model = new MODEL{&instance->context};
+#if GATED
+    DOMAINS(instance->model, instance->edges, instance->moves);
+#endif
     return instance;
 }
 
@@ -56,9 +67,30 @@ void bind(void* self, void** addresses) { ADDRESSES(static_cast<Instance*>(self)
 
 const char* eval(void* self, bool inputs_moved) {
     auto* instance = Instance::enter(self);
-    stroma_inputs_moved = inputs_moved;
+    auto* model = instance->model;
     try {
-        instance->model->eval();
+#if GATED
+        // What lies between inputs and registers first: it says which domains move. A falling edge changes nothing.
+        uint64_t risen[WORDS] = {};
+        RISEN(model, instance->levels, risen);
+        if (inputs_moved) {
+            stroma_inputs_moved = true;
+            model->eval();
+        }
+        uint64_t any = 0;
+        for (int word = 0; word < WORDS; ++word) {
+            const uint64_t edges = instance->gates ? risen[word] & *instance->moves[word] : risen[word];
+            *instance->edges[word] = edges;
+            any |= edges;
+        }
+        if (any != 0) {
+            stroma_inputs_moved = false;
+            model->eval();
+        }
+#else
+        stroma_inputs_moved = inputs_moved;
+        model->eval();
+#endif
         return nullptr;
     } catch (const std::exception& stopped) {
         instance->error = stopped.what();
@@ -87,7 +119,20 @@ bool trace_open(void* self, const char* path) {
 #endif
 }
 
-const StromaApi API = {STROMA_INTERFACE, sizeof(PORTS) / sizeof(PORTS[0]), PORTS,    create, destroy,
-                       bind,             eval,                             set_time, trace_open};
+void gate(void* self, bool gates) {
+#if GATED
+    static_cast<Instance*>(self)->gates = gates;
+#else
+    (void)self;
+    (void)gates;
+#endif
+}
+
+void locate(void* self, const void** addresses) {
+    LOCATE(static_cast<Instance*>(self)->model->rootp, addresses);
+}
+
+const StromaApi API = {STROMA_INTERFACE, sizeof(PORTS) / sizeof(PORTS[0]), PORTS, create, destroy, bind, eval, set_time,
+                       trace_open, gate, sizeof(VARIABLES) / sizeof(VARIABLES[0]) - 1, VARIABLES, locate};
 
 }  // namespace

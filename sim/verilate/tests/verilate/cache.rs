@@ -3,7 +3,7 @@
 use crate::designs::counter;
 use std::sync::Barrier;
 use std::time::SystemTime;
-use stroma_verilate::{Variant, Verilog, build_log, shared_object};
+use stroma_verilate::{Error, Speed, Variant, Verilog, build_log, kept, models_dir, shared_object};
 
 /// The counter with a comment that no earlier run of this test used.
 fn fresh() -> Verilog {
@@ -22,10 +22,10 @@ fn forget(objects: impl IntoIterator<Item = std::path::PathBuf>) {
 #[test]
 fn the_second_load_builds_nothing_and_a_changed_text_builds_again() {
     let mut design = fresh();
-    let first = shared_object(&design, Variant::Plain).unwrap();
+    let first = shared_object(&design, Variant::Plain, Speed::Build).unwrap();
     assert!(first.built);
 
-    let second = shared_object(&design, Variant::Plain).unwrap();
+    let second = shared_object(&design, Variant::Plain, Speed::Build).unwrap();
     assert!(!second.built);
     assert_eq!(first.path, second.path);
 
@@ -34,7 +34,7 @@ fn the_second_load_builds_nothing_and_a_changed_text_builds_again() {
     assert_eq!(log.lines().filter(|line| line.starts_with(&entry)).count(), 1, "one line for one build");
 
     design.text = design.text.replace("16'd1", "16'd2");
-    let changed = shared_object(&design, Variant::Plain).unwrap();
+    let changed = shared_object(&design, Variant::Plain, Speed::Build).unwrap();
     assert!(changed.built);
     assert_ne!(first.path, changed.path);
     forget([first.path, changed.path]);
@@ -46,7 +46,7 @@ fn threads_that_ask_together_build_once() {
     let start = Barrier::new(4);
     let ask = || {
         start.wait();
-        shared_object(&design, Variant::Plain).unwrap()
+        shared_object(&design, Variant::Plain, Speed::Build).unwrap()
     };
     let answers: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
@@ -55,4 +55,31 @@ fn threads_that_ask_together_build_once() {
     assert_eq!(answers.iter().filter(|answer| answer.built).count(), 1);
     assert!(answers.iter().all(|answer| answer.path == answers[0].path));
     forget([answers[0].path.clone()]);
+}
+
+#[test]
+fn a_design_that_is_kept_is_made_once() {
+    let name = format!("kept-test-{}", std::process::id());
+    let failed = kept(&name, || Err(Error::Emit { reason: "not now".into() }));
+    assert!(matches!(failed, Err(Error::Emit { .. })), "{failed:?}");
+
+    let made = counter();
+    assert_eq!(kept(&name, || Ok(made.clone())).unwrap(), made, "a failure is not kept");
+    assert_eq!(kept(&name, || panic!("it is there")).unwrap(), made);
+
+    let other = format!("{name}-other");
+    let mut changed = counter();
+    changed.text = changed.text.replace("16'd1", "16'd2");
+    assert_eq!(kept(&other, || Ok(changed.clone())).unwrap(), changed, "another name is another design");
+    assert_eq!(kept(&name, || panic!("it is there")).unwrap(), made);
+
+    let entries = std::fs::read_dir(models_dir()).unwrap().map(|entry| entry.unwrap().path());
+    let is_ours = |path: &std::path::PathBuf| {
+        path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(&name))
+    };
+    let entries: Vec<_> = entries.filter(is_ours).collect();
+    assert_eq!(entries.len(), 2, "{entries:?}");
+    for path in entries {
+        std::fs::remove_dir_all(path).unwrap();
+    }
 }

@@ -3,6 +3,6 @@
 mod bundle;
 mod cache;
 mod designs;
-mod link;
 mod model;
+mod shadow;
 mod stream;

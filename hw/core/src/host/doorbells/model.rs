@@ -116,7 +116,7 @@ impl Model {
             let is_there = words[..count * UNIT / 8].iter().all(|word| *word);
             let pushed: Vec<Bits<512>> = window.bytes[..if is_there { count * UNIT } else { 0 }]
                 .chunks(UNIT)
-                .map(|unit| crate::pack::from_bytes(unit))
+                .map(crate::pack::from_bytes)
                 .collect();
             let doorbell = SendDoorbell {
                 qpn: qpn.into(),

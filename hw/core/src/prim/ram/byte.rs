@@ -70,7 +70,8 @@ impl<const D: usize, const K: usize, const LOG: usize, const ULTRA: bool> Logic
     fn hdl(&self) -> Verilog {
         let (style, name) = if ULTRA { ("ultra", "ultra_byte") } else { ("block", "byte") };
         Verilog::Custom(format!(
-            "// module {name}_ram_{D}x{LOG}\n{memory}\
+            "// module {name}_ram_{D}x{LOG}\n\
+             // moves (|write_enable) | (read_enable & (read_data != words[read_address]))\n{memory}\
              initial read_data = {D}'d0;\n\
              always_ff @(posedge clock) for (int i = 0; i < {K}; i++)\n\
              \x20 if (write_enable[i]) words[write_address][8 * i +: 8] <= write_data[8 * i +: 8];\n\

@@ -67,7 +67,8 @@ impl<T: Synth, const LOG: usize, const ULTRA: bool> Logic for ClockedRam<T, LOG,
     fn hdl(&self) -> Verilog {
         let style = if ULTRA { "ultra" } else { "block" };
         Verilog::Custom(format!(
-            "// module {style}_ram_{width}x{LOG}\n{memory}\
+            "// module {style}_ram_{width}x{LOG}\n\
+             // moves write_enable | (read_enable & (read_data != words[read_address]))\n{memory}\
              initial read_data = {width}'d0;\n\
              always_ff @(posedge clock) if (write_enable) words[write_address] <= write_data;\n\
              always_ff @(posedge clock) if (read_enable) read_data <= words[read_address];\n",

@@ -52,7 +52,7 @@ impl<T: Synth, const LOG: usize> Logic for LutRam<T, LOG> {
 
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
-            "// module lut_ram_{width}x{LOG}\n{memory}\
+            "// module lut_ram_{width}x{LOG}\n// moves write_enable\n{memory}\
              always_ff @(posedge clock) if (write_enable) words[write_address] <= write_data;\n\
              assign read_data = words[read_address];\n",
             width = T::BITS,

@@ -6,6 +6,7 @@ use crate::constant::number;
 use crate::host::events::alarm::{CLOCK_KHZ, FRACTION, cycles_per_us};
 use crate::prim::block_fifo::BlockFifo;
 use crate::prim::mul::Mul;
+use crate::prim::own_clock::OwnClock;
 use crate::prim::reg::Reg;
 
 /// Cycles from one visit to the next: completions keep their rate, and a time of microseconds is told well enough.
@@ -54,6 +55,7 @@ block! {
         fraction: Constant<Bits<4>> = number(FRACTION),
         pace: Constant<Bits<6>> = number(PACE - 1),
         reckoning: Constant<Bits<2>> = number(RECKONING),
+        own_clock: OwnClock,
     }
 }
 
@@ -90,7 +92,10 @@ impl<const CQS: usize> Logic for Patrol<CQS> {
         self.cycles.enable.next = true;
         self.cycles.a.next = self.period.val();
         self.cycles.b.next = self.cycles_per_us.val();
-        self.elapsed.d.next = bit_cast::<32, 64>(self.now.val()) - self.since.val();
+        // Between visits it rests: time goes on in every cycle.
+        if self.is_known.val() {
+            self.elapsed.d.next = bit_cast::<32, 64>(self.now.val()) - self.since.val();
+        }
         self.limit.next = (self.cycles.p.val() >> self.fraction.val()) + 1;
         self.is_late.next = self.elapsed.q.val() >= self.limit.val();
         self.is_reckoned.next = self.reckoned.q.val() == self.reckoning.val();

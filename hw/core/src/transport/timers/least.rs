@@ -2,6 +2,7 @@
 
 use rust_hdl::prelude::*;
 
+use crate::prim::own_clock::OwnClock;
 use crate::prim::reg::Reg;
 
 block! {
@@ -39,6 +40,7 @@ block! {
         last: Constant<Bits<QPS>> = Constant::new(Bits::mask()),
         never: Constant<Bits<63>> = Constant::new(Bits::mask()),
         never_at_all: Constant<Bits<64>> = Constant::new(Bits::mask()),
+        own_clock: OwnClock,
     }
 }
 

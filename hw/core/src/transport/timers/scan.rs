@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 
 use super::TimerRow;
+use crate::prim::own_clock::OwnClock;
 use crate::prim::reg::Reg;
 
 block! {
@@ -42,6 +43,7 @@ block! {
         is_steady: Signal<Local, Bit>,
         sees: Signal<Local, Bit>,
         is_over: Signal<Local, Bit>,
+        own_clock: OwnClock,
     }
 }
 

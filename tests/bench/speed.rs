@@ -1,0 +1,147 @@
+//! How fast this machine simulates cards: with clock domains, and without them, in the same run. Processor time, so that other work on the
+//! machine disturbs little; the ratio of the two is the figure.
+
+use std::fs;
+
+use stroma_abi::kernel::traversal::Traversal;
+use stroma_sim::Card;
+use stroma_sim::link::LinkConfig;
+use stroma_tests::pair::{MEMORY, Pair, pattern};
+use stroma_tests::walks;
+use stroma_top::Profile;
+use stroma_verilate::Options;
+
+use crate::Task;
+use crate::rate::number;
+use crate::report::{Metric, Report};
+
+/// Cycles in which nothing happens.
+const IDLE: u64 = 20_000;
+/// Elements of the list that a kernel walks.
+const ELEMENTS: u64 = 32;
+/// Gated and ungated cards take turns so often, and the best of each counts: other work on the machine can only slow them down.
+const ROUNDS: usize = 3;
+
+/// Simulates so much, and gives cycles, of each card, and processor seconds.
+type Work = fn(Profile, &Options) -> (u64, f64);
+
+/// One row of the suite.
+macro_rules! task {
+    ($profile:ident, $label:literal, $work:expr, $how:literal) => {
+        Task { label: $label, measure: |report| measure(report, Profile::$profile, $label, $work, $how) }
+    };
+}
+
+/// All of the suite. A label is the profile, and what the cards do.
+pub(crate) const TASKS: &[Task] = &[
+    task!(TenGig, "10g.idle", idle_held, "one idle card, the clock of its kernels held"),
+    task!(TenGig, "10g.idle.clocked", idle_clocked, "one idle card, its kernels clocked"),
+    task!(TenGig, "10g.idle.pair", pair_idle, "two idle cards on a cable"),
+    task!(TenGig, "10g.load", load, "two cards on a cable, WRITEs of 64 KiB at full rate"),
+    task!(TenGig, "10g.kernels", kernels, "two cards on a cable, a kernel walks a list of 32 elements"),
+    task!(HundredGig, "100g.idle", idle_held, "one idle card, the clock of its kernels held"),
+    task!(HundredGig, "100g.idle.clocked", idle_clocked, "one idle card, its kernels clocked"),
+    task!(HundredGig, "100g.idle.pair", pair_idle, "two idle cards on a cable"),
+    task!(HundredGig, "100g.load", load, "two cards on a cable, WRITEs of 64 KiB at full rate"),
+    task!(HundredGig, "100g.kernels", kernels, "two cards on a cable, a kernel walks a list of 32 elements"),
+];
+
+fn measure(report: &mut Report, profile: Profile, label: &str, work: Work, how: &str) {
+    let mut best = [0.0_f64; 2];
+    for _ in 0..ROUNDS {
+        for (best, reference) in best.iter_mut().zip([false, true]) {
+            let (cycles, seconds) = work(profile, &Options { reference, ..Options::default() });
+            *best = best.max(number(cycles) / seconds);
+        }
+    }
+    let [gated, ungated] = best;
+    let name = |figure: &str| format!("speed.{label}.{figure}");
+    let how = format!("{how}; cycles of each card in a second of the processor");
+    report.add(&name("gated"), Metric::Speed, gated, profile, &how);
+    report.add(&name("ungated"), Metric::Speed, ungated, profile, &format!("{how}; without clock domains"));
+    report.add(&name("ratio"), Metric::SpeedRatio, gated / ungated, profile, "the first over the second");
+}
+
+/// Seconds of the processor that this thread has had.
+fn processor() -> f64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts a thread's time");
+    let nanoseconds = text.split_whitespace().next().and_then(|field| field.parse().ok());
+    number(nanoseconds.expect("a number of nanoseconds")) / 1e9
+}
+
+fn timed(work: impl FnOnce() -> u64) -> (u64, f64) {
+    let started = processor();
+    let cycles = work();
+    (cycles, processor() - started)
+}
+
+fn idle_held(profile: Profile, options: &Options) -> (u64, f64) {
+    idle(profile, options, true)
+}
+
+fn idle_clocked(profile: Profile, options: &Options) -> (u64, f64) {
+    idle(profile, options, false)
+}
+
+fn idle(profile: Profile, options: &Options, holds: bool) -> (u64, f64) {
+    let mut card = Card::new(profile, options).unwrap_or_else(|error| panic!("{error}"));
+    card.hold_kernels(holds);
+    let step = |card: &mut Card| (0..IDLE).for_each(|_| card.step());
+    // It clears its tables first.
+    step(&mut card);
+    timed(|| {
+        step(&mut card);
+        IDLE
+    })
+}
+
+fn pair(profile: Profile, options: &Options) -> Pair {
+    let pair = Pair::made(profile, LinkConfig::cable(profile), 256, options);
+    pair.run(IDLE);
+    pair.shared.world().skip_quiet_time(false);
+    pair
+}
+
+fn pair_idle(profile: Profile, options: &Options) -> (u64, f64) {
+    let pair = pair(profile, options);
+    timed(|| {
+        pair.run(IDLE);
+        IDLE
+    })
+}
+
+fn load(profile: Profile, options: &Options) -> (u64, f64) {
+    const SIZE: usize = 1 << 16;
+    let pair = pair(profile, options);
+    let [near, far] = &pair.ends;
+    let [sender, _receiver] = pair.connect();
+    near.put(0, &pattern(1, SIZE));
+    let count: u64 = if profile == Profile::TenGig { 4 } else { 32 };
+    let took = timed(|| {
+        let from = pair.now();
+        let batch = (0..count).fold(sender.start(), |batch, index| {
+            let batch = batch.wr_id(index).signaled();
+            batch.write(&[near.piece(0, SIZE)], far.at(0), far.memory.rkey())
+        });
+        batch.post().expect("room in the queue");
+        for index in 0..count {
+            near.expect(index);
+        }
+        pair.now() - from
+    });
+    assert!(far.bytes(0, SIZE) == pattern(1, SIZE) && SIZE <= MEMORY, "what was written");
+    took
+}
+
+fn kernels(profile: Profile, options: &Options) -> (u64, f64) {
+    let pair = pair(profile, options);
+    let [caller, _called] = walks::connect(&pair, 4096, 1);
+    let task = Traversal { sought: 100 + ELEMENTS - 1, value_length: 64, ..walks::list(&pair, ELEMENTS) };
+    timed(|| {
+        let from = pair.now();
+        for _ in 0..4 {
+            assert_eq!(walks::walk(&pair, &caller, &task, 0, 64).length, 64, "the value");
+        }
+        pair.now() - from
+    })
+}
