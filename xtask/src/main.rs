@@ -16,6 +16,7 @@ mod install;
 mod libclang;
 mod lint;
 mod linux;
+mod mutants;
 mod new_kernel;
 mod nightly;
 mod page;
@@ -112,6 +113,12 @@ enum Task {
         #[arg(long)]
         whole: bool,
     },
+    /// Put faults into a copy of the sources, one at a time, and see that the tests find each
+    ///
+    /// The list is xtask/mutants.toml; each fault names the tests that have to fail with it, and those are among the ones that `test` runs.
+    /// They run without a fault first. The copy, what is built and the logs are in target/mutants; the work tree is never changed. All of it takes
+    /// hours, most of them for compiling, and is no part of `ci`, whose tests check that the list fits the sources.
+    Mutants(mutants::Options),
     /// Run everything a change must pass
     ///
     /// fmt, generated docs, clippy, rustdoc, `test`, RTL lint, synthesis of chosen blocks, cocotb, frames, Linux, proofs, cargo-deny
@@ -226,6 +233,7 @@ fn run(task: Task) -> Result<()> {
         Task::Page { file } => page::run(file),
         Task::Soak(options) => soak::run(&options),
         Task::Gating { whole } => test::gating::run(whole),
+        Task::Mutants(options) => mutants::run(&options),
         Task::Ci => ci::run(),
         Task::Nightly => nightly::run(),
         Task::NewKernel(options) => new_kernel::run(&options),
