@@ -44,6 +44,8 @@ void* create(uint64_t seed) {
     instance->model = new MODEL{&instance->context};
 #if GATED
     DOMAINS(instance->model, instance->edges, instance->moves);
+    // Noise would be taken for levels before the first edge, and a domain whose level is high has no edge ever.
+    for (QData* edges : instance->edges) *edges = 0;
 #endif
     return instance;
 }

@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rust_hdl::prelude::*;
-use stroma_verilate::{Model, PortId, SplitMix64, Verilog as Design};
+use stroma_verilate::{Model, Options, PortId, SplitMix64, Verilog as Design};
 
 use super::Pair;
 use super::alone::{AloneByteRam, AloneLutRam, AloneMul, AloneRam, AloneReg, AloneSync};
@@ -118,6 +118,23 @@ fn a_register_has_an_edge_when_its_value_changes_and_only_then() {
             assert_eq!(model.get(q), value);
         }
         assert_eq!(edges(&model), expected, "gated: {gates}");
+    }
+}
+
+/// Verilator keeps levels from before the first evaluation: noise there would leave a domain without edges for ever.
+#[test]
+fn a_domain_has_its_edges_after_noise_at_the_start() {
+    let rtl = gated(AloneReg::default);
+    let design = Design::new(&rtl.text, &rtl.manifest()).unwrap_or_else(|error| panic!("{error}"));
+    for seed in 1..=16 {
+        let options = Options { seed, ..Options::default() };
+        let mut model = Model::load_with(&design, &options).unwrap_or_else(|error| panic!("{error}"));
+        let [clock, d, q] = ["clock", "d", "q"].map(|name| model.port(name).expect("a port of the text"));
+        for value in [5, 2, 7, 0] {
+            model.set(d, value);
+            model.tick(clock);
+            assert_eq!(model.get(q), value, "seed {seed}");
+        }
     }
 }
 
