@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use stroma_sim::Kind;
+use stroma_top::Profile;
 use tempfile::TempDir;
 
 /// A user who has no rights. Whoever tells a story, its processes are an ordinary user's.
@@ -100,7 +102,11 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) fn new() -> Self {
         let stage = Self { folder: tempfile::tempdir().unwrap() };
-        // Where the program was built nobody else may be allowed to go.
+        // Where the program and its cards were built nobody else may be allowed to go: they are installed.
+        fs::create_dir(stage.path("bin")).unwrap();
+        for profile in Profile::ALL {
+            Kind::from(profile).install(&stage.path("lib/stroma")).unwrap_or_else(|error| panic!("{error}"));
+        }
         {
             let _held = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
             fs::copy(env!("CARGO_BIN_EXE_fabric-party"), stage.program()).unwrap();
@@ -113,7 +119,7 @@ impl Stage {
     }
 
     fn program(&self) -> PathBuf {
-        self.path("party")
+        self.path("bin/party")
     }
 
     /// Something in the folder.
