@@ -66,6 +66,8 @@ pub struct Port {
     writes: VecDeque<Write>,
     reads: Vec<Read>,
     visible: u64,
+    /// The first cycle in which [`settle`](Self::settle) has something to do.
+    unsettled: u64,
 }
 
 /// One direction of the link: how much it may still carry.
@@ -103,6 +105,7 @@ impl Port {
             writes: VecDeque::new(),
             reads: Vec::new(),
             visible: 0,
+            unsettled: u64::MAX,
         }
     }
 
@@ -123,6 +126,7 @@ impl Port {
     pub fn reset(&mut self) {
         self.writes.clear();
         self.reads.clear();
+        self.unsettled = u64::MAX;
     }
 
     /// Writes that have become visible since the port was made.
@@ -168,6 +172,7 @@ impl Port {
         // Not before any write that was whole by now is visible.
         let sample_at = now + self.write_cycles.max(self.read_cycles / 2);
         let due = sample_at.max(now + self.read_cycles);
+        self.unsettled = self.unsettled.min(sample_at);
         self.reads.push(Read { address, beats_left: beats, id, sample_at, due, data: None });
     }
 
@@ -191,7 +196,8 @@ impl Port {
     /// Is a burst waiting for data, and can the link carry some in this cycle?
     #[must_use]
     pub fn takes_data(&self, now: u64) -> bool {
-        self.link[0].is_free(now) && self.writes.iter().any(|write| write.due.is_none())
+        // Data comes in the order of addresses: if any write waits for some, the last one does.
+        self.link[0].is_free(now) && self.writes.back().is_some_and(|write| write.due.is_none())
     }
 
     /// A beat of write data; bit i of `strobe` is byte i.
@@ -225,11 +231,15 @@ impl Port {
         assert_eq!(last, write.beats_left == 0, "`last` marks the last beat of a burst");
         if last {
             write.due = Some(now + cycles);
+            self.unsettled = self.unsettled.min(now + cycles);
         }
     }
 
     /// Lets everything happen that is due by `now`: first writes become visible, then reads see memory.
     fn settle(&mut self, now: u64) {
+        if now < self.unsettled {
+            return;
+        }
         let visible =
             |write: &&mut Write| write.response.is_none() && write.due.is_some_and(|due| due <= now);
         for write in self.writes.iter_mut().filter(visible) {
@@ -250,6 +260,10 @@ impl Port {
             };
             read.data = Some(bytes.chunks(beat).map(|chunk| (chunk.to_vec(), response)).collect());
         }
+        let writes =
+            self.writes.iter().filter(|write| write.response.is_none()).filter_map(|write| write.due);
+        let reads = self.reads.iter().filter(|read| read.data.is_none()).map(|read| read.sample_at);
+        self.unsettled = writes.chain(reads).min().unwrap_or(u64::MAX);
     }
 
     /// The answer to the oldest write, once it is visible.
@@ -266,11 +280,14 @@ impl Port {
     /// Never: one of the reads that are due is chosen.
     pub fn read_data(&mut self, now: u64) -> Option<ReadBeat> {
         self.settle(now);
+        if self.reads.is_empty() || !self.link[1].is_free(now) {
+            return None;
+        }
         let is_first_of_id =
             |at: usize| self.reads[..at].iter().all(|earlier| earlier.id != self.reads[at].id);
         let due: Vec<usize> =
             (0..self.reads.len()).filter(|at| self.reads[*at].due <= now && is_first_of_id(*at)).collect();
-        if due.is_empty() || !self.link[1].is_free(now) {
+        if due.is_empty() {
             return None;
         }
         self.link[1].carry(now, self.beat_bytes);

@@ -11,10 +11,11 @@
 
 use crate::cache::{self, Artifact};
 use crate::cxx::{Cxx, Job, run_all};
-use crate::manifest::{EDGES, Verilog};
+use crate::manifest::Verilog;
 use crate::progress::Progress;
+use crate::steps::List;
 use crate::tool::{VERILATOR_VERSION, Verilator};
-use crate::{Error, header, shim};
+use crate::{Error, header, shim, steps};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,9 +49,8 @@ pub(crate) const VERILATE: [&str; 14] = [
     "-Wno-SYMRSVDWORD",
 ];
 
-/// More for a text with clock domains. Of a thousand functions a cycle calls a few: with those apart, and not in line, what decides
-/// between them fits the first cache.
-const GATED: [&str; 4] = ["--inline-cfuncs", "0", "--inline-cfuncs-product", "0"];
+/// More for a text with clock domains: a cycle calls few of a thousand functions, and they lie apart.
+pub(crate) const GATED: [&str; 4] = ["--inline-cfuncs", "0", "--inline-cfuncs-product", "0"];
 
 /// Runtime sources from the Verilator package.
 const RUNTIME: [&str; 3] = ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_threads.cpp"];
@@ -74,7 +74,7 @@ const TEXT: &str = "design.v";
 const PORTS: &str = "design.ports";
 
 /// The Verilated class of a model, and prefix of every C++ symbol.
-const CLASS: &str = "Vmodel";
+pub(crate) const CLASS: &str = "Vmodel";
 /// The one C symbol that a model exports.
 pub(crate) const SYMBOL: &str = "stroma_model";
 
@@ -96,6 +96,7 @@ pub fn shared_object(design: &Verilog, variant: Variant, speed: Speed) -> Result
         shim::MODEL_H,
         shim::GENERATOR,
         include_str!("compile.rs"),
+        include_str!("steps.rs"),
     ]);
     let entry = cache::ensure(&design.manifest.top, key, |folder| {
         let work = folder.join("work");
@@ -163,10 +164,7 @@ fn verilate(design: &Verilog, variant: Variant, work: &Path) -> Result<(), Error
     let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
     let declared = header::matched(&text, &design.manifest)
         .map_err(|details| Error::PortMismatch { top: top.clone(), details })?;
-    let words = design.manifest.domain_words();
-    if words > 0 {
-        pulse_domains(words, work)?;
-    }
+    let list = if design.manifest.domains.is_empty() { List::default() } else { steps::take(work)? };
     let path = work.join(format!("{CLASS}___024root.h"));
     let root = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
     let shim = shim::generate(&shim::Design {
@@ -175,6 +173,7 @@ fn verilate(design: &Verilog, variant: Variant, work: &Path) -> Result<(), Error
         manifest: &design.manifest,
         declared: &declared,
         variables: &header::variables(&root).collect::<Vec<_>>(),
+        list: &list,
         variant,
     });
     write(&work.join("shim.cpp"), &shim)?;
@@ -195,40 +194,6 @@ fn guard_inputs(work: &Path) -> Result<(), Error> {
     }
     Ok(())
 }
-
-/// A clock domain has an edge in the evaluation that finds its bit of [`EDGES`] set, and that evaluation clears the bit.
-///
-/// Verilator looks for edges itself: it keeps the level of each clock, compares, and wants a second evaluation for the clock to fall.
-/// Here the levels it keeps stay low, so that a bit that is set is an edge.
-fn pulse_domains(words: usize, work: &Path) -> Result<(), Error> {
-    for (name, _) in generated(work)? {
-        let path = work.join(name);
-        let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
-        if let Some(pulsed) = pulsed(words, &text) {
-            return write(&path, &pulsed);
-        }
-    }
-    let output =
-        "the C++ has no function that finds the edges of clock domains; is this the pinned Verilator?".into();
-    Err(Error::Build { operation: "giving clock domains their edges".into(), output })
-}
-
-/// The text with its function that finds edges changed; `None` if it has none.
-fn pulsed(words: usize, text: &str) -> Option<String> {
-    let function = text.find(FINDS_EDGES)?;
-    let start = function + text[function..].find(BODY)? + BODY.len();
-    let end = start + text[start..].find("\n}\n")?;
-    let is_level = |statement: &&str| statement.trim_start().starts_with("vlSelfRef.__Vtrigprev");
-    let statements = text[start..end].split_inclusive(';').filter(|statement| !is_level(statement));
-    let kept: String = statements.collect();
-    let clear = |word| format!("    vlSelfRef.{EDGES}{word} = 0;");
-    let clears: Vec<String> = (0..words).map(clear).collect();
-    Some(format!("{}{kept}\n{}{}", &text[..start], clears.join("\n"), &text[end..]))
-}
-
-/// How the function that finds edges is defined, and where its statements begin.
-const FINDS_EDGES: &str = "___eval_triggers_vec__act(V";
-const BODY: &str = "    // Body\n";
 
 /// Whether a model's cycles or its build are to be quick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,7 +272,7 @@ impl Unit {
 const START_UP: u64 = 4;
 
 /// Names and sizes of the C++ files in a folder.
-fn generated(work: &Path) -> Result<Vec<(String, u64)>, Error> {
+pub(crate) fn generated(work: &Path) -> Result<Vec<(String, u64)>, Error> {
     let mut files = Vec::new();
     for entry in fs::read_dir(work).map_err(Error::io("listing", work))?.flatten() {
         if entry.path().extension() == Some("cpp".as_ref()) {
@@ -436,91 +401,5 @@ mod tests {
         guard_inputs(&work).unwrap();
         assert_eq!(INPUTS_MOVE.map(count), [0, 1], "what is compiled");
         fs::remove_dir_all(&work).unwrap();
-    }
-
-    /// What Verilator writes for one clock, with another function before and behind it that keeps levels as well.
-    const FINDS: &str = "\
-VL_ATTR_COLD void Vmodel___024root___eval_triggers_vec__ico(Vmodel___024root* vlSelf) {
-    // Body
-    vlSelfRef.__Vtrigprevexpr___before__0 = 1U;
-}
-
-void Vmodel___024root___eval_triggers_vec__act(Vmodel___024root* vlSelf) {
-    auto& vlSelfRef = std::ref(vlSelf->vlSelf).get();
-    // Body
-    vlSelfRef.__VactTriggered[0U] = (((IData)(vlSelfRef._edges0) & (~ (IData)(vlSelfRef.__Vtrigprevexpr___a__0)));
-    vlSelfRef.__Vtrigprevexpr___a__0 = vlSelfRef._edges0;
-}
-
-void Vmodel___024root___behind(Vmodel___024root* vlSelf) {
-    // Body
-    vlSelfRef.__Vtrigprevexpr___behind__0 = 1U;
-}
-";
-
-    #[test]
-    fn the_function_that_finds_edges_clears_them_and_keeps_no_levels() {
-        let pulsed = pulsed(2, FINDS).unwrap();
-        let functions: Vec<&str> = pulsed.split("\n}\n").collect();
-        let before: Vec<&str> = FINDS.split("\n}\n").collect();
-        assert_eq!(functions.len(), before.len());
-        for at in [0, 2, 3] {
-            assert_eq!(functions[at], before[at], "other functions stay as they are");
-        }
-        let statements: Vec<&str> =
-            functions[1].split_once(BODY).unwrap().1.split(';').map(str::trim).collect();
-        let [found, first, second, ""] = statements[..] else { panic!("{statements:?}") };
-        assert!(found.starts_with("vlSelfRef.__VactTriggered[0U] ="), "it still finds edges: {found}");
-        assert_eq!([first, second], ["vlSelfRef._edges0 = 0", "vlSelfRef._edges1 = 0"]);
-    }
-
-    #[test]
-    fn a_text_that_finds_no_edges_is_refused() {
-        for (text, what) in [
-            ("", "nothing"),
-            (&FINDS.replace("_vec__act(", "_vec__nba("), "another function"),
-            (&FINDS.replace("_act(V", "_act(Other"), "another class"),
-            (&FINDS.replace("    // Body\n", ""), "no statements"),
-        ] {
-            assert_eq!(pulsed(1, text), None, "{what}");
-        }
-        let work = std::env::temp_dir().join(format!("stroma-pulse-none-{}", std::process::id()));
-        fs::create_dir_all(&work).unwrap();
-        write(&work.join("other.cpp"), "void other() {\n    // Body\n}\n").unwrap();
-        let Err(Error::Build { operation, output }) = pulse_domains(1, &work) else { panic!("was accepted") };
-        fs::remove_dir_all(&work).unwrap();
-        assert!(
-            operation.contains("clock domains") && output.contains("pinned Verilator"),
-            "{operation}: {output}"
-        );
-    }
-
-    /// Were the words of the pinned Verilator others, no card with clock domains could be built.
-    #[test]
-    fn the_pinned_verilator_finds_edges_in_one_function() {
-        let text = format!(
-            "module gate (input wire [1:0] {EDGES}0, input wire d, output reg p, output reg q);\n\
-             always_ff @(posedge {EDGES}0[0]) p <= d;\nalways_ff @(posedge {EDGES}0[1]) q <= p;\nendmodule"
-        );
-        let design =
-            Verilog::new(text, &format!("top gate\nin {EDGES}0 2\nin d 1\nout p 1\nout q 1")).unwrap();
-        let work = std::env::temp_dir().join(format!("stroma-pulse-{}", std::process::id()));
-        translate(&design, "Vgate", &GATED, &work).unwrap();
-        let texts = || -> Vec<String> {
-            let files = generated(&work).unwrap();
-            files.iter().map(|(name, _)| fs::read_to_string(work.join(name)).unwrap()).collect()
-        };
-        let before = texts();
-        pulse_domains(1, &work).unwrap();
-        let after = texts();
-        fs::remove_dir_all(&work).unwrap();
-        let changed: Vec<_> = before.iter().zip(&after).filter(|(before, after)| before != after).collect();
-        let [(before, after)] = changed[..] else { panic!("{} files have changed", changed.len()) };
-        let function =
-            |text: &str| text.split("\n}\n").find(|part| part.contains(FINDS_EDGES)).map(str::to_owned);
-        let [before, after] = [before, after].map(|text| function(text).expect("the function is there"));
-        let levels = |text: &str| text.matches("\n    vlSelfRef.__Vtrigprev").count();
-        assert!(levels(&before) > 0, "what Verilator writes:\n{before}");
-        assert_eq!(levels(&after), 0, "what is compiled:\n{after}");
     }
 }

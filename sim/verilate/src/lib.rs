@@ -60,6 +60,7 @@ mod progress;
 mod rng;
 mod shadow;
 mod shim;
+mod steps;
 pub mod stream;
 mod tool;
 mod vpi;

@@ -38,7 +38,7 @@ pub(crate) const MOVES: &str = "_moves";
 /// Clock domains to a port.
 pub(crate) const WORD: usize = 64;
 /// Most clock domains that a text may have.
-const MOST_DOMAINS: usize = 2 * WORD;
+const MOST_DOMAINS: usize = 4 * WORD;
 
 /// The words of the text form.
 const WORDS: [(&str, Direction); 3] =
@@ -130,7 +130,7 @@ impl FromStr for Manifest {
                         return Err(bad("a domain is derived from a clock port listed above"));
                     }
                     if known.domains.len() == MOST_DOMAINS {
-                        return Err(bad("there are at most 128 domains"));
+                        return Err(bad("there are at most 256 domains"));
                     }
                     known.domains.push((*clock).to_owned());
                 }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn every_malformed_line_is_named_with_its_reason() {
-        let crowded = format!("top t\nclock c 1\n{}", "domain c\n".repeat(129));
+        let crowded = format!("top t\nclock c 1\n{}", "domain c\n".repeat(257));
         let cases = [
             ("", 1, "empty"),
             ("in a 1", 1, "first line"),
@@ -209,7 +209,7 @@ mod tests {
             ("top t\nin a x", 2, "at least 1"),
             ("top t\nin a 1\nout a 1", 3, "twice"),
             ("top t\nin a 1\ndomain a", 3, "clock port"),
-            (&crowded, 131, "at most 128"),
+            (&crowded, 259, "at most 256"),
         ];
         for (text, at, words) in cases {
             match text.parse::<Manifest>() {

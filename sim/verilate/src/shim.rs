@@ -6,6 +6,7 @@
 use crate::compile::Variant;
 use crate::header::Declared;
 use crate::manifest::{Direction, EDGES, MOVES, Manifest, WORD};
+use crate::steps::{self, List};
 use std::fmt::Write;
 
 /// Interface structs; every shim includes it.
@@ -39,12 +40,14 @@ pub(crate) struct Design<'a> {
     pub(crate) declared: &'a [Declared],
     /// Variables of the class's root.
     pub(crate) variables: &'a [&'a str],
+    /// What edges of clock domains evaluate.
+    pub(crate) list: &'a List,
     pub(crate) variant: Variant,
 }
 
 /// The shim of one model.
 pub(crate) fn generate(design: &Design<'_>) -> String {
-    let Design { class, symbol, manifest, declared, variables, variant } = design;
+    let Design { class, symbol, manifest, declared, variables, list, variant } = design;
     let mut rows = String::new();
     let mut addresses = String::new();
     for (index, (port, cpp)) in manifest.ports.iter().zip(*declared).enumerate() {
@@ -69,7 +72,7 @@ pub(crate) fn generate(design: &Design<'_>) -> String {
         writeln!(places, "    addresses[{index}] = &root->{name};").expect("a String takes any text");
     }
     let traced = u8::from(*variant == Variant::Traced);
-    let domains = domains(manifest, declared);
+    let domains = domains(manifest, declared, list);
     format!(
         r#"#include "api.h"
 #include "verilated.h"
@@ -77,6 +80,8 @@ pub(crate) fn generate(design: &Design<'_>) -> String {
 #include "{class}.h"
 #include "{class}___024root.h"
 #define MODEL {class}
+#define ROOT {class}___024root
+#define IN_ROOT(name) {class}___024root___##name
 #define TRACED {traced}
 static const StromaPort PORTS[] = {{
 {rows}}};
@@ -93,7 +98,7 @@ extern "C" __attribute__((visibility("default"))) const StromaApi* {symbol}() {{
 }
 
 /// `GATED`, which domains have an edge when clocks rise, and where the model keeps what they say and get.
-fn domains(manifest: &Manifest, declared: &[Declared]) -> String {
+fn domains(manifest: &Manifest, declared: &[Declared], list: &List) -> String {
     let words = manifest.domain_words();
     if words == 0 {
         return "#define GATED 0\n".into();
@@ -110,18 +115,20 @@ fn domains(manifest: &Manifest, declared: &[Declared]) -> String {
         writeln!(rows, "    }}\n    levels[{count}] = model->{cpp};").expect("a String takes any text");
         count += 1;
     }
-    let list = |name: &str| {
+    let words_of = |name: &str| {
         let ports: Vec<String> = (0..words).map(|word| format!("&model->{name}{word}")).collect();
         ports.join(", ")
     };
     format!(
-        "#define GATED 1\nenum {{ CLOCKS = {count}, WORDS = {words} }};\n\
+        "#define GATED 1\nenum {{ CLOCKS = {count}, WORDS = {words}, COUNT = {domains} }};\n{steps}\
          static void RISEN(const MODEL* model, uint8_t* levels, uint64_t* risen) {{\n{rows}}}\n\
          static void DOMAINS(MODEL* model, QData** edges, QData** moves) {{\n\
          \x20   QData* const inputs[] = {{{edges}}};\n    QData* const outputs[] = {{{moves}}};\n\
          \x20   for (int word = 0; word < WORDS; ++word) {{\n\
          \x20       edges[word] = inputs[word];\n        moves[word] = outputs[word];\n    }}\n}}\n",
-        edges = list(EDGES),
-        moves = list(MOVES),
+        domains = manifest.domains.len(),
+        steps = steps::table(list),
+        edges = words_of(EDGES),
+        moves = words_of(MOVES),
     )
 }

@@ -175,6 +175,8 @@ pub struct Sink {
     received: Vec<Vec<u32>>,
     pause: Pause,
     is_ready: bool,
+    /// How the port was left; unknown before the first cycle.
+    driven: Option<bool>,
     /// The last cycle ended with an offer that was not taken, of the payload in `before`.
     is_held: bool,
     before: Vec<u32>,
@@ -191,6 +193,7 @@ impl Sink {
             received: Vec::new(),
             pause: Pause::None,
             is_ready: false,
+            driven: None,
             is_held: false,
             before,
             now,
@@ -215,6 +218,7 @@ impl Sink {
     }
 
     /// Fetches all beats taken so far.
+    #[inline]
     pub fn take(&mut self) -> Vec<Vec<u32>> {
         std::mem::take(&mut self.received)
     }
@@ -225,13 +229,20 @@ impl Sink {
 
     /// Takes nothing and forgets what was offered: for reset.
     pub(crate) fn rest(&mut self, model: &mut Model) {
-        (self.is_ready, self.is_held) = (false, false);
-        model.set(self.ports.ready, 0);
+        self.is_held = false;
+        self.ready(model, false);
     }
 
     pub(crate) fn drive(&mut self, model: &mut Model, cycle: u64) {
-        self.is_ready = !self.pause.at(cycle);
-        model.set(self.ports.ready, self.is_ready.into());
+        self.ready(model, !self.pause.at(cycle));
+    }
+
+    fn ready(&mut self, model: &mut Model, is_ready: bool) {
+        self.is_ready = is_ready;
+        if self.driven != Some(is_ready) {
+            self.driven = Some(is_ready);
+            model.set(self.ports.ready, is_ready.into());
+        }
     }
 
     /// Rule 3: turns ready over and back, and looks whether the offer follows.

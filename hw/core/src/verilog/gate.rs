@@ -21,11 +21,11 @@ use super::collect::Node;
 use super::error::Problem;
 
 /// Domains that the rule makes; a block on two clocks may open one for each.
-const OPENED: usize = 120;
+const OPENED: usize = 240;
 /// Fewest registers and memories that are worth a domain.
 const REGISTERS: usize = 4;
 /// Most domains that a design may have.
-pub(crate) const DOMAINS: usize = 128;
+pub(crate) const DOMAINS: usize = 256;
 /// Domains to a port of the top.
 const WORD: usize = 64;
 /// By how much a line on another clock than the first counts less.

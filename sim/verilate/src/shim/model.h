@@ -1,12 +1,59 @@
 // The model-independent part of a shim. The generated file defines MODEL (class name), TRACED (0 or 1),
 // PORTS (the port table) and ADDRESSES (writes one address a port), VARIABLES and LOCATE (the same for variables), and
-// exports API. GATED (0 or 1) says whether the text has clock domains; then RISEN gives those of which the clock has risen, and
-// DOMAINS the WORDS words with a bit for each of them that the model reads and writes.
+// exports API. ROOT is the class that has the variables of the design, and IN_ROOT(name) one of its functions.
+//
+// GATED (0 or 1) says whether the text has clock domains, COUNT of them in WORDS words; then RISEN gives those of which the clock has
+// risen, DOMAINS the words with a bit for each that the model reads and writes, LIST the STEPS functions that edges
+// make necessary, in order, CALLS says which of them the present triggers call for, and SETTLES (0 or 1) whether anything lies between
+// inputs and registers.
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <string>
 
 namespace {
+
+#if GATED
+// The steps that each domain calls for.
+class Needs {
+    // Two words at a time, which every processor of this kind joins at once.
+    typedef uint64_t Pair __attribute__((vector_size(16)));
+    enum { SET = (STEPS + 127) / 128 };
+    Pair sets[COUNT][SET] = {};
+
+   public:
+    // What an edge of a domain calls for, the model's own tests say.
+    Needs(ROOT* root, QData* const* edges) {
+        for (int domain = 0; domain < COUNT; ++domain) {
+            bool calls[STEPS];
+            *edges[domain / 64] = QData{1} << domain % 64;
+            IN_ROOT(eval_phase__act)(root);
+            CALLS(*root, calls);
+            *edges[domain / 64] = 0;
+            IN_ROOT(eval_phase__act)(root);
+            std::memset(&root->__VnbaTriggered, 0, sizeof root->__VnbaTriggered);
+            for (int step = 0; step < STEPS; ++step) {
+                sets[domain][step / 128][step / 64 % 2] |= uint64_t{calls[step]} << step % 64;
+            }
+        }
+    }
+
+    // An edge of some domains: all registers first, and then what depends on them, as LIST has them.
+    void run(ROOT* root, const uint64_t* edges) const {
+        Pair due[SET] = {};
+        for (int word = 0; word < WORDS; ++word) {
+            for (uint64_t left = edges[word]; left != 0; left &= left - 1) {
+                const Pair* set = sets[64 * word + __builtin_ctzll(left)];
+                for (int at = 0; at < SET; ++at) due[at] |= set[at];
+            }
+        }
+        for (int at = 0; at < 2 * SET; ++at) {
+            auto* const list = LIST + 64 * at;
+            for (uint64_t left = due[at / 2][at % 2]; left != 0; left &= left - 1) list[__builtin_ctzll(left)](root);
+        }
+    }
+};
+#endif
 
 struct Instance {
     VerilatedContext context;
@@ -20,6 +67,7 @@ struct Instance {
     QData* edges[WORDS];
     QData* moves[WORDS];
     bool gates = true;
+    const Needs* needs = nullptr;
 #endif
 
     // The runtime asks a thread-local for the context in use: several models share a thread. The
@@ -44,8 +92,6 @@ void* create(uint64_t seed) {
     instance->model = new MODEL{&instance->context};
 #if GATED
     DOMAINS(instance->model, instance->edges, instance->moves);
-    // Noise would be taken for levels before the first edge, and a domain whose level is high has no edge ever.
-    for (QData* edges : instance->edges) *edges = 0;
 #endif
     return instance;
 }
@@ -67,6 +113,27 @@ void destroy(void* self) {
 
 void bind(void* self, void** addresses) { ADDRESSES(static_cast<Instance*>(self)->model, addresses); }
 
+#if GATED
+// The first evaluation is Verilator's. What models of one text need is the same, and shared.
+void begin(Instance* instance) {
+    // Noise would be taken for levels.
+    for (QData* edges : instance->edges) *edges = 0;
+    instance->model->eval();
+    static const Needs needs(instance->model->rootp, instance->edges);
+    instance->needs = &needs;
+}
+
+// Evaluates what lies between inputs and registers.
+void settle(ROOT* root) {
+#if SETTLES
+    root->__VicoFirstIteration = 1;
+    while (IN_ROOT(eval_phase__ico)(root)) root->__VicoFirstIteration = 0;
+#else
+    (void)root;
+#endif
+}
+#endif
+
 const char* eval(void* self, bool inputs_moved) {
     auto* instance = Instance::enter(self);
     auto* model = instance->model;
@@ -75,20 +142,14 @@ const char* eval(void* self, bool inputs_moved) {
         // What lies between inputs and registers first: it says which domains move. A falling edge changes nothing.
         uint64_t risen[WORDS] = {};
         RISEN(model, instance->levels, risen);
-        if (inputs_moved) {
-            stroma_inputs_moved = true;
-            model->eval();
-        }
+        if (instance->needs == nullptr) begin(instance);
+        if (inputs_moved) settle(model->rootp);
         uint64_t any = 0;
         for (int word = 0; word < WORDS; ++word) {
-            const uint64_t edges = instance->gates ? risen[word] & *instance->moves[word] : risen[word];
-            *instance->edges[word] = edges;
-            any |= edges;
+            if (instance->gates) risen[word] &= *instance->moves[word];
+            any |= risen[word];
         }
-        if (any != 0) {
-            stroma_inputs_moved = false;
-            model->eval();
-        }
+        if (any != 0) instance->needs->run(model->rootp, risen);
 #else
         stroma_inputs_moved = inputs_moved;
         model->eval();
