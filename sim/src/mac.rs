@@ -141,7 +141,7 @@ impl Mac {
             return;
         }
         let width = self.width();
-        for beat in bench[self.sink].take() {
+        bench[self.sink].each(|beat| {
             self.beats += 1;
             let (data, rest) = beat.split_at(width / 4);
             let (keep, flags) = rest.split_at(width.div_ceil(32));
@@ -150,7 +150,11 @@ impl Mac {
                 note(Event::Left);
                 (now, Vec::new())
             });
-            bytes.extend(data.iter().flat_map(|word| word.to_le_bytes()).take(count as usize));
+            let whole = bytes.len() + count as usize;
+            for word in data {
+                bytes.extend_from_slice(&word.to_le_bytes());
+            }
+            bytes.truncate(whole);
             if flags[0] == 1 {
                 let bad = flags[1] == 1;
                 self.capture.record(now, self.profile.clock_khz(), Direction::Out, &bytes, bad);
@@ -158,7 +162,7 @@ impl Mac {
             } else {
                 self.leaving = Some((begun, bytes));
             }
-        }
+        });
     }
 
     /// Frames that have left since the last call.
@@ -210,10 +214,13 @@ impl Mac {
 
 /// One beat of the network port: data, keep, last, user, each in whole words.
 fn axis_beat(bytes: &[u8], width: usize, last: bool, bad: bool) -> Vec<u32> {
-    let mut padded = bytes.to_vec();
-    padded.resize(width, 0);
-    let word = |chunk: &[u8]| u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
-    let mut words: Vec<u32> = padded.chunks(4).map(word).collect();
+    let mut words = Vec::with_capacity(width / 4 + width.div_ceil(32) + 2);
+    words.resize(width / 4, 0);
+    for (word, chunk) in words.iter_mut().zip(bytes.chunks(4)) {
+        let mut padded = [0; 4];
+        padded[..chunk.len()].copy_from_slice(chunk);
+        *word = u32::from_le_bytes(padded);
+    }
     let keep = if bytes.len() == 64 { u64::MAX } else { (1 << bytes.len()) - 1 };
     let halves = [u32::try_from(keep & u64::from(u32::MAX)), u32::try_from(keep >> 32)];
     words.extend(halves.into_iter().take(width.div_ceil(32)).map(|half| half.expect("32 bits fit")));

@@ -20,10 +20,12 @@ const IDLE: u64 = 20_000;
 /// Elements of the list that a kernel walks.
 const ELEMENTS: u64 = 32;
 /// Gated and ungated cards take turns so often, and the best of each counts: other work on the machine can only slow them down.
-const ROUNDS: usize = 3;
+const TURNS: usize = 12;
 
 /// Simulates so much, and gives cycles, of each card, and processor seconds.
-type Work = fn(Profile, &Options) -> (u64, f64);
+type Turn = Box<dyn FnMut() -> (u64, f64)>;
+/// Makes the cards that do so.
+type Work = fn(Profile, &Options) -> Turn;
 
 /// One row of the suite.
 macro_rules! task {
@@ -48,9 +50,11 @@ pub(crate) const TASKS: &[Task] = &[
 
 fn measure(report: &mut Report, profile: Profile, label: &str, work: Work, how: &str) {
     let mut best = [0.0_f64; 2];
-    for _ in 0..ROUNDS {
-        for (best, reference) in best.iter_mut().zip([false, true]) {
-            let (cycles, seconds) = work(profile, &Options { reference, ..Options::default() });
+    let mut works =
+        [false, true].map(|reference| work(profile, &Options { reference, ..Options::default() }));
+    for _ in 0..TURNS {
+        for (best, turn) in best.iter_mut().zip(&mut works) {
+            let (cycles, seconds) = turn();
             *best = best.max(number(cycles) / seconds);
         }
     }
@@ -75,23 +79,25 @@ fn timed(work: impl FnOnce() -> u64) -> (u64, f64) {
     (cycles, processor() - started)
 }
 
-fn idle_held(profile: Profile, options: &Options) -> (u64, f64) {
+fn idle_held(profile: Profile, options: &Options) -> Turn {
     idle(profile, options, true)
 }
 
-fn idle_clocked(profile: Profile, options: &Options) -> (u64, f64) {
+fn idle_clocked(profile: Profile, options: &Options) -> Turn {
     idle(profile, options, false)
 }
 
-fn idle(profile: Profile, options: &Options, holds: bool) -> (u64, f64) {
+fn idle(profile: Profile, options: &Options, holds: bool) -> Turn {
     let mut card = Card::new(profile, options).unwrap_or_else(|error| panic!("{error}"));
     card.hold_kernels(holds);
     let step = |card: &mut Card| (0..IDLE).for_each(|_| card.step());
     // It clears its tables first.
     step(&mut card);
-    timed(|| {
-        step(&mut card);
-        IDLE
+    Box::new(move || {
+        timed(|| {
+            step(&mut card);
+            IDLE
+        })
     })
 }
 
@@ -102,46 +108,54 @@ fn pair(profile: Profile, options: &Options) -> Pair {
     pair
 }
 
-fn pair_idle(profile: Profile, options: &Options) -> (u64, f64) {
+fn pair_idle(profile: Profile, options: &Options) -> Turn {
     let pair = pair(profile, options);
-    timed(|| {
-        pair.run(IDLE);
-        IDLE
+    Box::new(move || {
+        timed(|| {
+            pair.run(IDLE);
+            IDLE
+        })
     })
 }
 
-fn load(profile: Profile, options: &Options) -> (u64, f64) {
+fn load(profile: Profile, options: &Options) -> Turn {
     const SIZE: usize = 1 << 16;
     let pair = pair(profile, options);
-    let [near, far] = &pair.ends;
-    let [sender, _receiver] = pair.connect();
-    near.put(0, &pattern(1, SIZE));
+    let connection = pair.connect();
     let count: u64 = if profile == Profile::TenGig { 4 } else { 32 };
-    let took = timed(|| {
-        let from = pair.now();
-        let batch = (0..count).fold(sender.start(), |batch, index| {
-            let batch = batch.wr_id(index).signaled();
-            batch.write(&[near.piece(0, SIZE)], far.at(0), far.memory.rkey())
+    let mut seed = 0;
+    Box::new(move || {
+        let ([near, far], [sender, _]) = (&pair.ends, &connection);
+        seed += 1;
+        near.put(0, &pattern(seed, SIZE));
+        let took = timed(|| {
+            let from = pair.now();
+            let batch = (0..count).fold(sender.start(), |batch, index| {
+                let batch = batch.wr_id(index).signaled();
+                batch.write(&[near.piece(0, SIZE)], far.at(0), far.memory.rkey())
+            });
+            batch.post().expect("room in the queue");
+            for index in 0..count {
+                near.expect(index);
+            }
+            pair.now() - from
         });
-        batch.post().expect("room in the queue");
-        for index in 0..count {
-            near.expect(index);
-        }
-        pair.now() - from
-    });
-    assert!(far.bytes(0, SIZE) == pattern(1, SIZE) && SIZE <= MEMORY, "what was written");
-    took
+        assert!(far.bytes(0, SIZE) == pattern(seed, SIZE) && SIZE <= MEMORY, "what was written");
+        took
+    })
 }
 
-fn kernels(profile: Profile, options: &Options) -> (u64, f64) {
+fn kernels(profile: Profile, options: &Options) -> Turn {
     let pair = pair(profile, options);
-    let [caller, _called] = walks::connect(&pair, 4096, 1);
+    let callers = walks::connect(&pair, 4096, 1);
     let task = Traversal { sought: 100 + ELEMENTS - 1, value_length: 64, ..walks::list(&pair, ELEMENTS) };
-    timed(|| {
-        let from = pair.now();
-        for _ in 0..4 {
-            assert_eq!(walks::walk(&pair, &caller, &task, 0, 64).length, 64, "the value");
-        }
-        pair.now() - from
+    Box::new(move || {
+        timed(|| {
+            let from = pair.now();
+            for _ in 0..4 {
+                assert_eq!(walks::walk(&pair, &callers[0], &task, 0, 64).length, 64, "the value");
+            }
+            pair.now() - from
+        })
     })
 }

@@ -6,6 +6,9 @@ use stroma_verilate::{Bench, Error, Pause, SinkId, SourceId, StreamPorts};
 use super::bars::{Access, Bars};
 use super::port::Port;
 
+/// Bytes of the widest beat.
+const WIDEST: usize = 64;
+
 /// What a card did, or what was done to it, in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -88,10 +91,6 @@ fn halves(value: u64) -> [u32; 2] {
     [value & u64::from(u32::MAX), value >> 32].map(|half| u32::try_from(half).expect("32 bits"))
 }
 
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
 fn byte(word: u32) -> u8 {
     word.to_le_bytes()[0]
 }
@@ -151,11 +150,9 @@ impl Pins {
         if bench[self.host_r].is_empty()
             && let Some(beat) = port.read_data(now)
         {
-            let data = beat
-                .data
-                .chunks_exact(4)
-                .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-            let mut words: Vec<u32> = data.collect();
+            let mut words = Vec::with_capacity(self.beat_words + 3);
+            let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            words.extend(beat.data.chunks_exact(4).map(word));
             words.extend([u32::from(beat.id), u32::from(beat.response), u32::from(beat.last)]);
             bench[self.host_r].send(words);
         }
@@ -192,31 +189,31 @@ impl Pins {
         note: &mut impl FnMut(Event),
     ) {
         let now = bench.cycle() - 1;
-        for words in bench[self.host_aw].take() {
+        bench[self.host_aw].each(|words| {
             let (address, beats) = (wide(&words[..2]), u64::from(words[2]) + 1);
             note(Event::Write { address, beats });
             port.write(address, beats);
-        }
-        for words in bench[self.host_w].take() {
+        });
+        bench[self.host_w].each(|words| {
             let (data, rest) = words.split_at(self.beat_words);
             let (strobe, last) = rest.split_at(rest.len() - 1);
             note(Event::Data { last: last[0] == 1 });
-            port.write_data(now, &bytes(data), wide(strobe), last[0] == 1);
-        }
-        for words in bench[self.host_ar].take() {
+            let mut bytes = [0; WIDEST];
+            for (bytes, word) in bytes.chunks_exact_mut(4).zip(data) {
+                bytes.copy_from_slice(&word.to_le_bytes());
+            }
+            port.write_data(now, &bytes[..4 * data.len()], wide(strobe), last[0] == 1);
+        });
+        bench[self.host_ar].each(|words| {
             let (address, beats) = (wide(&words[..2]), u64::from(words[2]) + 1);
             note(Event::Read { address, beats });
             port.read(now, address, beats, byte(words[3]));
-        }
-        for _ in bench[self.bar_b].take() {
-            self.stores -= 1;
-        }
-        for words in bench[self.bar_r].take() {
+        });
+        bench[self.bar_b].each(|_| self.stores -= 1);
+        bench[self.bar_r].each(|words| {
             self.loads -= 1;
             bars.answer(now, wide(&words[..2]));
-        }
-        for words in bench[self.irq].take() {
-            note(Event::Interrupt { vector: byte(words[0]) });
-        }
+        });
+        bench[self.irq].each(|words| note(Event::Interrupt { vector: byte(words[0]) }));
     }
 }

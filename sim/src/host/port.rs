@@ -212,10 +212,9 @@ impl Port {
         self.link[0].carry(now, self.beat_bytes);
         let mut at = 0;
         while at < data.len() {
-            let is_written = strobe >> at & 1 == 1;
-            let end =
-                (at..data.len()).find(|next| (strobe >> next & 1 == 1) != is_written).unwrap_or(data.len());
-            if is_written {
+            let rest = strobe >> at;
+            let end = data.len().min(at + rest.trailing_ones() as usize);
+            if end > at {
                 let place = write.length + at as u64;
                 match write.runs.last_mut() {
                     Some((start, run)) if *start + run.len() as u64 == place => {
@@ -223,8 +222,10 @@ impl Port {
                     }
                     _ => write.runs.push((place, data[at..end].to_vec())),
                 }
+                at = end;
+            } else {
+                at += rest.trailing_zeros() as usize;
             }
-            at = end;
         }
         write.length += self.beat_bytes;
         write.beats_left -= 1;
@@ -283,15 +284,16 @@ impl Port {
         if self.reads.is_empty() || !self.link[1].is_free(now) {
             return None;
         }
-        let is_first_of_id =
-            |at: usize| self.reads[..at].iter().all(|earlier| earlier.id != self.reads[at].id);
-        let due: Vec<usize> =
-            (0..self.reads.len()).filter(|at| self.reads[*at].due <= now && is_first_of_id(*at)).collect();
-        if due.is_empty() {
+        let reads = &self.reads;
+        let is_first_of_id = |at: usize| reads[..at].iter().all(|earlier| earlier.id != reads[at].id);
+        let mut due = (0..reads.len()).filter(|at| reads[*at].due <= now && is_first_of_id(*at));
+        let count = due.clone().count() as u64;
+        if count == 0 {
             return None;
         }
+        let chosen = usize::try_from(self.random.below(count)).expect("an index");
+        let chosen = due.nth(chosen).expect("as many are due");
         self.link[1].carry(now, self.beat_bytes);
-        let chosen = due[usize::try_from(self.random.below(due.len() as u64)).expect("an index")];
         let read = &mut self.reads[chosen];
         let (data, response) = read.data.as_mut()?.pop_front()?;
         read.beats_left -= 1;

@@ -208,6 +208,7 @@ impl Bench {
 
     /// Cycles since the bench was made, reset included.
     #[must_use]
+    #[inline]
     pub fn cycle(&self) -> u64 {
         self.cycle
     }
@@ -261,12 +262,14 @@ impl Bench {
 
 impl Index<SourceId> for Bench {
     type Output = Source;
+    #[inline]
     fn index(&self, id: SourceId) -> &Source {
         &self.sources[id.0]
     }
 }
 
 impl IndexMut<SourceId> for Bench {
+    #[inline]
     fn index_mut(&mut self, id: SourceId) -> &mut Source {
         &mut self.sources[id.0]
     }
@@ -274,12 +277,14 @@ impl IndexMut<SourceId> for Bench {
 
 impl Index<SinkId> for Bench {
     type Output = Sink;
+    #[inline]
     fn index(&self, id: SinkId) -> &Sink {
         &self.sinks[id.0]
     }
 }
 
 impl IndexMut<SinkId> for Bench {
+    #[inline]
     fn index_mut(&mut self, id: SinkId) -> &mut Sink {
         &mut self.sinks[id.0]
     }

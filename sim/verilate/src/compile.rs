@@ -13,7 +13,6 @@ use crate::cache::{self, Artifact};
 use crate::cxx::{Cxx, Job, run_all};
 use crate::manifest::Verilog;
 use crate::progress::Progress;
-use crate::steps::List;
 use crate::tool::{VERILATOR_VERSION, Verilator};
 use crate::{Error, header, shim, steps};
 use std::fs;
@@ -59,11 +58,11 @@ const RUNTIME: [&str; 3] = ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_t
 pub(crate) const RUNTIME_LIBRARY: &str = "stroma_verilated";
 
 /// What every unit begins with. The variable tells a model's `eval` whether inputs have moved, see [`guard_inputs`].
-const PRELUDE: &str = "\
-#include \"verilated.h\"
-#include \"verilated_vcd_c.h\"
-inline thread_local bool stroma_inputs_moved = true;
-";
+const PRELUDE: &str = concat!(
+    "#include \"verilated.h\"\n#include \"verilated_vcd_c.h\"\n",
+    "inline thread_local bool stroma_inputs_moved = true;\n",
+    include_str!("shim/wide.h")
+);
 
 /// How a model's `eval` says that logic behind inputs is evaluated, and how it says so after [`guard_inputs`].
 const INPUTS_MOVE: [&str; 2] =
@@ -97,6 +96,7 @@ pub fn shared_object(design: &Verilog, variant: Variant, speed: Speed) -> Result
         shim::GENERATOR,
         include_str!("compile.rs"),
         include_str!("steps.rs"),
+        PRELUDE,
     ]);
     let entry = cache::ensure(&design.manifest.top, key, |folder| {
         let work = folder.join("work");
@@ -164,7 +164,7 @@ fn verilate(design: &Verilog, variant: Variant, work: &Path) -> Result<(), Error
     let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
     let declared = header::matched(&text, &design.manifest)
         .map_err(|details| Error::PortMismatch { top: top.clone(), details })?;
-    let list = if design.manifest.domains.is_empty() { List::default() } else { steps::take(work)? };
+    let steps = if design.manifest.domains.is_empty() { Vec::new() } else { steps::take(work)? };
     let path = work.join(format!("{CLASS}___024root.h"));
     let root = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
     let shim = shim::generate(&shim::Design {
@@ -173,7 +173,7 @@ fn verilate(design: &Verilog, variant: Variant, work: &Path) -> Result<(), Error
         manifest: &design.manifest,
         declared: &declared,
         variables: &header::variables(&root).collect::<Vec<_>>(),
-        list: &list,
+        steps: &steps,
         variant,
     });
     write(&work.join("shim.cpp"), &shim)?;

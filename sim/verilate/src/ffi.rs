@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::slice;
 
 /// `STROMA_INTERFACE` of `shim/api.h`.
-const INTERFACE: u32 = 3;
+const INTERFACE: u32 = 4;
 
 /// `StromaPort` of `shim/api.h`.
 #[repr(C)]
@@ -37,6 +37,7 @@ struct Api {
     create: unsafe extern "C" fn(u64) -> *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void),
     bind: unsafe extern "C" fn(*mut c_void, *mut *mut c_void),
+    touch: unsafe extern "C" fn(*mut c_void, u32),
     eval: unsafe extern "C" fn(*mut c_void, bool) -> *const c_char,
     set_time: unsafe extern "C" fn(*mut c_void, u64),
     trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> bool,
@@ -183,6 +184,13 @@ impl Instance {
         let Memory::Words(at, count) = self.memory[port] else { return None };
         // SAFETY: as for `words`, and `&mut self` makes this the only access.
         Some(unsafe { slice::from_raw_parts_mut(at.as_ptr(), count) })
+    }
+
+    /// An input other than a clock has been written.
+    #[inline]
+    pub(crate) fn touch(&mut self, port: u32) {
+        // SAFETY: the handle lives until drop; every index of a port is one of the shim's table.
+        unsafe { (self.table.0.touch)(self.handle.as_ptr(), port) }
     }
 
     /// Evaluates the model; the text says why it stopped. Logic between inputs and registers is evaluated only when

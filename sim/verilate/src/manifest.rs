@@ -14,7 +14,8 @@
 //! empty lines mean nothing, order is kept. Names are Verilog identifiers and may contain `$`.
 //!
 //! A text with clock domains has a line `domain CLOCK` for each, and ports of 64 bits beside those listed, `_edgesN` and `_movesN`,
-//! with a bit per domain: at an edge of the clock from which it is derived, a domain has one if it moves.
+//! with a bit per domain: at an edge of the clock from which it is derived, a domain has one if it moves. A line `domain INPUT` is
+//! that of a register which holds the input, and has an edge when that has been written.
 
 use crate::Error;
 use std::fmt;
@@ -38,7 +39,7 @@ pub(crate) const MOVES: &str = "_moves";
 /// Clock domains to a port.
 pub(crate) const WORD: usize = 64;
 /// Most clock domains that a text may have.
-const MOST_DOMAINS: usize = 4 * WORD;
+const MOST_DOMAINS: usize = 5 * WORD;
 
 /// The words of the text form.
 const WORDS: [(&str, Direction); 3] =
@@ -62,7 +63,7 @@ pub struct Manifest {
     pub top: String,
     /// Its ports, in the order of the text.
     pub ports: Vec<Port>,
-    /// For each clock domain, the clock port from which it is derived; empty for a text without domains.
+    /// For each clock domain, the clock from which it is derived, or the input that it holds; empty for a text without domains.
     pub domains: Vec<String>,
 }
 
@@ -124,15 +125,15 @@ impl FromStr for Manifest {
                     manifest = Some(Self { top: (*name).to_owned(), ports: Vec::new(), domains: Vec::new() });
                 }
                 (None, _) => return Err(bad("the first line must be `top NAME`")),
-                (Some(known), ["domain", clock]) => {
-                    let is_it = |port: &Port| port.name == *clock && port.direction == Direction::Clock;
+                (Some(known), ["domain", source]) => {
+                    let is_it = |port: &Port| port.name == *source && port.direction != Direction::Out;
                     if !known.ports.iter().any(is_it) {
-                        return Err(bad("a domain is derived from a clock port listed above"));
+                        return Err(bad("a domain is that of a clock or an input listed above"));
                     }
                     if known.domains.len() == MOST_DOMAINS {
-                        return Err(bad("there are at most 256 domains"));
+                        return Err(bad("there are at most 320 domains"));
                     }
-                    known.domains.push((*clock).to_owned());
+                    known.domains.push((*source).to_owned());
                 }
                 (Some(known), fields) => {
                     let port = parse_port(fields).map_err(bad)?;
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn every_malformed_line_is_named_with_its_reason() {
-        let crowded = format!("top t\nclock c 1\n{}", "domain c\n".repeat(257));
+        let crowded = format!("top t\nclock c 1\n{}", "domain c\n".repeat(321));
         let cases = [
             ("", 1, "empty"),
             ("in a 1", 1, "first line"),
@@ -208,8 +209,9 @@ mod tests {
             ("top t\nin a 0", 2, "at least 1"),
             ("top t\nin a x", 2, "at least 1"),
             ("top t\nin a 1\nout a 1", 3, "twice"),
-            ("top t\nin a 1\ndomain a", 3, "clock port"),
-            (&crowded, 259, "at most 256"),
+            ("top t\nout a 1\ndomain a", 3, "a clock or an input"),
+            ("top t\nclock c 1\ndomain a", 3, "a clock or an input"),
+            (&crowded, 323, "at most 320"),
         ];
         for (text, at, words) in cases {
             match text.parse::<Manifest>() {

@@ -201,7 +201,9 @@ impl Model {
         let is_edge = *direction == Direction::Clock;
         if *width > 64 || self.instance.get(port.0 as usize) != value {
             self.instance.set(port.0 as usize, value);
-            self.is_moved |= !is_edge;
+            if !is_edge {
+                self.touch(port);
+            }
         }
         if let Some(pair) = &mut self.shadow {
             pair.shadow.set(port, value);
@@ -252,7 +254,7 @@ impl Model {
         if let Some(memory) = self.instance.words_mut(port.0 as usize) {
             if memory != words {
                 memory.copy_from_slice(words);
-                self.is_moved = true;
+                self.touch(port);
             }
         } else {
             let value = words.iter().rev().fold(0, |value, word| value << 32 | u64::from(*word));
@@ -262,6 +264,11 @@ impl Model {
         if let Some(pair) = &mut self.shadow {
             pair.shadow.set_wide(port, words);
         }
+    }
+
+    fn touch(&mut self, port: PortId) {
+        self.instance.touch(port.0);
+        self.is_moved = true;
     }
 
     /// Lets the model settle on its present inputs; a clock that changed since the last call is an edge.

@@ -5,8 +5,8 @@
 
 use crate::compile::Variant;
 use crate::header::Declared;
-use crate::manifest::{Direction, EDGES, MOVES, Manifest, WORD};
-use crate::steps::{self, List};
+use crate::manifest::{Direction, EDGES, MOVES, Manifest, Port, WORD};
+use crate::steps::{self, Step};
 use std::fmt::Write;
 
 /// Interface structs; every shim includes it.
@@ -41,13 +41,13 @@ pub(crate) struct Design<'a> {
     /// Variables of the class's root.
     pub(crate) variables: &'a [&'a str],
     /// What edges of clock domains evaluate.
-    pub(crate) list: &'a List,
+    pub(crate) steps: &'a [Step],
     pub(crate) variant: Variant,
 }
 
 /// The shim of one model.
 pub(crate) fn generate(design: &Design<'_>) -> String {
-    let Design { class, symbol, manifest, declared, variables, list, variant } = design;
+    let Design { class, symbol, manifest, declared, variables, steps, variant } = design;
     let mut rows = String::new();
     let mut addresses = String::new();
     for (index, (port, cpp)) in manifest.ports.iter().zip(*declared).enumerate() {
@@ -72,7 +72,7 @@ pub(crate) fn generate(design: &Design<'_>) -> String {
         writeln!(places, "    addresses[{index}] = &root->{name};").expect("a String takes any text");
     }
     let traced = u8::from(*variant == Variant::Traced);
-    let domains = domains(manifest, declared, list);
+    let domains = domains(manifest, declared, steps);
     format!(
         r#"#include "api.h"
 #include "verilated.h"
@@ -97,8 +97,8 @@ extern "C" __attribute__((visibility("default"))) const StromaApi* {symbol}() {{
     )
 }
 
-/// `GATED`, which domains have an edge when clocks rise, and where the model keeps what they say and get.
-fn domains(manifest: &Manifest, declared: &[Declared], list: &List) -> String {
+/// `GATED`, which domains have an edge when clocks rise and when inputs are written, and where the model keeps what they say and get.
+fn domains(manifest: &Manifest, declared: &[Declared], steps: &[Step]) -> String {
     let words = manifest.domain_words();
     if words == 0 {
         return "#define GATED 0\n".into();
@@ -115,19 +115,26 @@ fn domains(manifest: &Manifest, declared: &[Declared], list: &List) -> String {
         writeln!(rows, "    }}\n    levels[{count}] = model->{cpp};").expect("a String takes any text");
         count += 1;
     }
+    let holder = |port: &Port| {
+        let at = manifest.domains.iter().position(|input| *input == port.name);
+        at.filter(|_| port.direction == Direction::In).map_or_else(|| "-1".into(), |at| at.to_string())
+    };
+    let holders: Vec<String> = manifest.ports.iter().map(holder).collect();
     let words_of = |name: &str| {
         let ports: Vec<String> = (0..words).map(|word| format!("&model->{name}{word}")).collect();
         ports.join(", ")
     };
     format!(
         "#define GATED 1\nenum {{ CLOCKS = {count}, WORDS = {words}, COUNT = {domains} }};\n{steps}\
+         static const int16_t HOLDERS[] = {{{holders}}};\n\
          static void RISEN(const MODEL* model, uint8_t* levels, uint64_t* risen) {{\n{rows}}}\n\
          static void DOMAINS(MODEL* model, QData** edges, QData** moves) {{\n\
          \x20   QData* const inputs[] = {{{edges}}};\n    QData* const outputs[] = {{{moves}}};\n\
          \x20   for (int word = 0; word < WORDS; ++word) {{\n\
          \x20       edges[word] = inputs[word];\n        moves[word] = outputs[word];\n    }}\n}}\n",
         domains = manifest.domains.len(),
-        steps = steps::table(list),
+        holders = holders.join(", "),
+        steps = steps::table(steps),
         edges = words_of(EDGES),
         moves = words_of(MOVES),
     )

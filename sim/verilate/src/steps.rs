@@ -10,14 +10,6 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// What is read from the C++ of a model.
-#[derive(Default)]
-pub(crate) struct List {
-    pub(crate) steps: Vec<Step>,
-    /// Something lies between inputs and registers.
-    pub(crate) settles: bool,
-}
-
 /// A call, and the test of triggers before it, both in C++.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
@@ -32,24 +24,25 @@ const BODY: &str = "    // Body\n";
 const END: &str = "\n}\n";
 /// How a test names the triggers.
 const TRIGGERED: &str = "vlSelfRef.__VnbaTriggered[";
-/// The function that evaluates what lies between inputs and registers.
+/// The function that evaluates what depends on inputs; there is none where each of them is held by a register.
 const SETTLES: &str = "___024root___eval_phase__ico(";
 
 /// Takes the list out of the C++ in this folder; its functions are empty from then on, as nobody calls them any more.
-pub(crate) fn take(work: &Path) -> Result<List, Error> {
-    let (mut parts, mut settles) = (Vec::new(), false);
+pub(crate) fn take(work: &Path) -> Result<Vec<Step>, Error> {
+    let mut parts = Vec::new();
     for (name, _) in generated(work)? {
         let path = work.join(name);
         let text = fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
-        settles |= text.contains(SETTLES);
+        if text.contains(SETTLES) {
+            return Err(refused("an input is read past the register that holds it"));
+        }
         let (rest, found) = without_list(&text).map_err(|reason| refused(&reason))?;
         if !found.is_empty() {
             parts.extend(found);
             write(&path, &rest)?;
         }
     }
-    let steps = ordered(parts).map_err(|reason| refused(&reason))?;
-    Ok(List { steps, settles })
+    ordered(parts).map_err(|reason| refused(&reason))
 }
 
 fn refused(reason: &str) -> Error {
@@ -133,20 +126,19 @@ fn read(mut list: &str, steps: &mut Vec<Step>) -> Result<(), String> {
 }
 
 /// The table, for the shim.
-pub(crate) fn table(list: &List) -> String {
+pub(crate) fn table(steps: &[Step]) -> String {
     let (mut declared, mut tests, mut calls) = (String::new(), String::new(), String::new());
-    for (at, Step { test, function }) in list.steps.iter().enumerate() {
+    for (at, Step { test, function }) in steps.iter().enumerate() {
         writeln!(declared, "void {function}(ROOT*);").expect("a String takes any text");
         writeln!(tests, "    calls[{at}] = {test};").expect("a String takes any text");
         writeln!(calls, "    {function},").expect("a String takes any text");
     }
     format!(
-        "#define SETTLES {}\nbool IN_ROOT(eval_phase__ico)(ROOT*);\nbool IN_ROOT(eval_phase__act)(ROOT*);\n{declared}\
+        "bool IN_ROOT(eval_phase__act)(ROOT*);\n{declared}\
          enum {{ STEPS = {} }};\n\
          static void (*const LIST[STEPS])(ROOT*) = {{\n{calls}}};\n\
          __attribute__((cold)) static void CALLS(const ROOT& vlSelfRef, bool* calls) {{\n{tests}}}\n",
-        u8::from(list.settles),
-        list.steps.len()
+        steps.len()
     )
 }
 

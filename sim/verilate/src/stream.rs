@@ -114,12 +114,14 @@ impl Source {
 
     /// Beats taken by the module so far.
     #[must_use]
+    #[inline]
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
     /// Has every queued beat been taken?
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -173,6 +175,8 @@ impl Source {
 pub struct Sink {
     ports: StreamPorts,
     received: Vec<Vec<u32>>,
+    /// Buffers of beats that were fetched by [`each`](Self::each).
+    spare: Vec<Vec<u32>>,
     pause: Pause,
     is_ready: bool,
     /// How the port was left; unknown before the first cycle.
@@ -191,6 +195,7 @@ impl Sink {
         Self {
             ports,
             received: Vec::new(),
+            spare: Vec::new(),
             pause: Pause::None,
             is_ready: false,
             driven: None,
@@ -202,6 +207,7 @@ impl Sink {
     }
 
     /// Chooses when ready is low: back-pressure.
+    #[inline]
     pub fn pause(&mut self, pause: Pause) {
         self.pause = pause;
     }
@@ -213,6 +219,7 @@ impl Sink {
 
     /// All beats taken and not yet fetched, in order.
     #[must_use]
+    #[inline]
     pub fn received(&self) -> &[Vec<u32>] {
         &self.received
     }
@@ -221,6 +228,15 @@ impl Sink {
     #[inline]
     pub fn take(&mut self) -> Vec<Vec<u32>> {
         std::mem::take(&mut self.received)
+    }
+
+    /// Fetches all beats taken so far, one after the other, and allocates nothing for it.
+    #[inline]
+    pub fn each(&mut self, mut fetch: impl FnMut(&[u32])) {
+        for beat in self.received.drain(..) {
+            fetch(&beat);
+            self.spare.push(beat);
+        }
     }
 
     pub(crate) fn checks_independence(&self) -> bool {
@@ -288,7 +304,9 @@ impl Sink {
             self.now
         );
         if self.is_ready {
-            self.received.push(self.now.clone());
+            let mut beat = self.spare.pop().unwrap_or_default();
+            beat.clone_from(&self.now);
+            self.received.push(beat);
         }
         self.is_held = !self.is_ready;
         std::mem::swap(&mut self.before, &mut self.now);

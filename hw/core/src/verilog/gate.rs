@@ -9,6 +9,8 @@
 //!   down, for the domains inside of it. A leading underscore is not a name that a RustHDL signal can have.
 //! - The top has one bit of `_edges` and `_moves` per domain, in ports of 64 bits each. The simulator copies the latter to the former
 //!   at an edge of the clock from which the domain is derived, see `sim/verilate/src/shim/model.h`.
+//! - An input that is no clock goes through a register of the top, and has a domain of its own. The simulator gives that an edge when
+//!   it has written the input, and no more is evaluated than what depends on it.
 //!
 //! **Rule** The domain with most text is divided, at the block inside that leaves two parts most alike, until there are [`OPENED`] domains.
 //! Beyond that, blocks that hold an [`OwnClock`](crate::prim::own_clock::OwnClock) open one, which at most ten types of blocks do. What is
@@ -19,13 +21,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::collect::Node;
 use super::error::Problem;
+use super::{Direction, Port};
 
 /// Domains that the rule makes; a block on two clocks may open one for each.
 const OPENED: usize = 240;
 /// Fewest registers and memories that are worth a domain.
 const REGISTERS: usize = 4;
-/// Most domains that a design may have.
-pub(crate) const DOMAINS: usize = 256;
+/// Most domains that a design may have, those of its inputs included.
+pub(crate) const DOMAINS: usize = 320;
 /// Domains to a port of the top.
 const WORD: usize = 64;
 /// By how much a line on another clock than the first counts less.
@@ -215,21 +218,34 @@ fn any_of(target: &str, wires: &[String]) -> String {
     format!("    always_comb begin\n        {target} = {first};\n{also}    end\n")
 }
 
-/// The module around the whole design `inside`: its ports `names`, and a bit of `_edges` and `_moves` per domain. Gives the
-/// body, and the clock of each domain.
-pub(crate) fn top(inside: &str, face: &Face, ports: &[String], names: &[String]) -> (String, Vec<String>) {
-    let domains: Vec<String> = face.own.iter().chain(&face.inner).cloned().collect();
+/// The register that holds an input.
+fn held(port: &Port) -> String {
+    format!("_held_{}", port.name)
+}
+
+/// The module around the whole design `inside`: its ports, as they are `declared`, and a bit of `_edges` and `_moves` per
+/// domain. Gives the body, and the clock or input of each domain.
+pub(crate) fn top(inside: &str, face: &Face, declared: &[String], ports: &[Port]) -> (String, Vec<String>) {
+    let inputs: Vec<&Port> = ports.iter().filter(|port| port.direction == Direction::In).collect();
+    let clocks: Vec<String> = face.own.iter().chain(&face.inner).cloned().collect();
+    let count = clocks.len();
+    let domains: Vec<String> =
+        clocks.into_iter().chain(inputs.iter().map(|port| port.name.clone())).collect();
     let words = domains.len().div_ceil(WORD);
     let vectors = (0..words).flat_map(|word| {
         let range = format!("[{}:0]", WORD - 1);
         [format!("    input logic {range} _edges{word}"), format!("    output logic {range} _moves{word}")]
     });
-    let declared: Vec<String> = ports.iter().cloned().chain(vectors).collect();
+    let declared: Vec<String> = declared.iter().cloned().chain(vectors).collect();
     let bit = |vector: &str, at: usize| format!("{vector}{}[{}]", at / WORD, at % WORD);
     let own = |name: &String| face.own.iter().position(|clock| clock == name);
-    let wire = |name: &String| own(name).map_or_else(|| name.clone(), |at| bit("_edges", at));
+    let wire = |port: &Port| match (own(&port.name), port.direction) {
+        (Some(at), _) => bit("_edges", at),
+        (None, Direction::In) => held(port),
+        (None, _) => port.name.clone(),
+    };
     let mut wires: Vec<String> =
-        names.iter().map(|name| format!("        .{name}({})", wire(name))).collect();
+        ports.iter().map(|port| format!("        .{}({})", port.name, wire(port))).collect();
     for (at, clock) in face.own.iter().enumerate() {
         wires.push(format!("        ._moves_{clock}({})", bit("_moves", at)));
     }
@@ -239,9 +255,19 @@ pub(crate) fn top(inside: &str, face: &Face, ports: &[String], names: &[String])
         wires.push(format!("        ._moves{inner}({})", bit("_moves", at)));
     }
     let rest = |at| format!("    assign {} = 1'b0;\n", bit("_moves", at));
-    let spare: String = (domains.len()..words * WORD).map(rest).collect();
+    let spare: String = (count..words * WORD).map(rest).collect();
+    let hold = |(at, port): (usize, &&Port)| {
+        let (name, edge) = (&port.name, bit("_edges", count + at));
+        format!(
+            "    logic [{}:0] {};\n    always_ff @(posedge {edge}) {} <= {name};\n",
+            port.width - 1,
+            held(port),
+            held(port)
+        )
+    };
+    let holds: String = inputs.iter().enumerate().map(hold).collect();
     let body = format!(
-        " (\n{}\n);\n    {inside} gated (\n{}\n    );\n{spare}",
+        " (\n{}\n);\n{holds}    {inside} gated (\n{}\n    );\n{spare}",
         declared.join(",\n"),
         wires.join(",\n")
     );

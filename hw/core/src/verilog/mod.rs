@@ -58,12 +58,12 @@ pub struct Rtl {
     pub text: String,
     /// The top module's ports, in order.
     pub ports: Vec<Port>,
-    /// The clock of each clock domain; empty for the reference text, which has none.
+    /// The clock of each clock domain, or the input from which it takes its edges; empty for the reference text, which has none.
     pub domains: Vec<String>,
 }
 
 impl Rtl {
-    /// The port manifest: `top NAME`, then one line a port, `in|out|clock NAME WIDTH`, then one line a clock domain, `domain CLOCK`.
+    /// The port manifest: `top NAME`, then one line a port, `in|out|clock NAME WIDTH`, then one line a clock domain, `domain CLOCK` or `domain INPUT`.
     #[must_use]
     pub fn manifest(&self) -> String {
         let line = |port: &Port| {

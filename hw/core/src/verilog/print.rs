@@ -31,8 +31,7 @@ pub(crate) fn print_gated(root: &Node, style: Style) -> Result<Rtl, EmitError> {
     let mut printer = Printer::new(root, style, Some(&openers));
     let inside = printer.module(root, None)?;
     let declared: Vec<String> = parameters(root).map(declaration).collect();
-    let names: Vec<String> = parameters(root).map(|atom| legal(&atom.name)).collect();
-    let (body, domains) = gate::top(&inside.name, &inside.face, &declared, &names);
+    let (body, domains) = gate::top(&inside.name, &inside.face, &declared, &top_ports(root));
     if domains.len() > gate::DOMAINS {
         return Err(EmitError::Domains { found: domains.len(), most: gate::DOMAINS });
     }

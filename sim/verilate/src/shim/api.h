@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#define STROMA_INTERFACE 3u
+#define STROMA_INTERFACE 4u
 
 struct StromaPort {
     const char* name;     // Verilog spelling
@@ -25,6 +25,8 @@ struct StromaApi {
     void (*destroy)(void* self);
     // Writes the address of each port's memory, in the order of `ports`.
     void (*bind)(void* self, void** addresses);
+    // An input other than a clock, by its index in `ports`, has been written.
+    void (*touch)(void* self, uint32_t port);
     // Null, or why the model stopped; the text lives as long as the model. `inputs_moved`: has an input other than a clock
     // changed since the last call?
     const char* (*eval)(void* self, bool inputs_moved);

@@ -3,9 +3,9 @@
 // exports API. ROOT is the class that has the variables of the design, and IN_ROOT(name) one of its functions.
 //
 // GATED (0 or 1) says whether the text has clock domains, COUNT of them in WORDS words; then RISEN gives those of which the clock has
-// risen, DOMAINS the words with a bit for each that the model reads and writes, LIST the STEPS functions that edges
-// make necessary, in order, CALLS says which of them the present triggers call for, and SETTLES (0 or 1) whether anything lies between
-// inputs and registers.
+// risen, HOLDERS the domain that holds each port, -1 for none, and DOMAINS the words with a bit for each domain that the model
+// reads and writes. LIST has the STEPS functions that edges make necessary, in order, and CALLS says which of them the present
+// triggers call for.
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -66,6 +66,8 @@ struct Instance {
     uint8_t levels[CLOCKS] = {};
     QData* edges[WORDS];
     QData* moves[WORDS];
+    // Domains of inputs that have been written since the last evaluation.
+    uint64_t written[WORDS] = {};
     bool gates = true;
     const Needs* needs = nullptr;
 #endif
@@ -82,6 +84,16 @@ struct Instance {
     }
 };
 
+void touch(void* self, uint32_t port) {
+#if GATED
+    const int domain = HOLDERS[port];
+    if (domain >= 0) static_cast<Instance*>(self)->written[domain / 64] |= uint64_t{1} << domain % 64;
+#else
+    (void)self;
+    (void)port;
+#endif
+}
+
 void* create(uint64_t seed) {
     auto* instance = Instance::enter(new Instance);
     if (seed != 0) {
@@ -92,6 +104,7 @@ void* create(uint64_t seed) {
     instance->model = new MODEL{&instance->context};
 #if GATED
     DOMAINS(instance->model, instance->edges, instance->moves);
+    for (uint32_t port = 0; port < sizeof(HOLDERS) / sizeof(HOLDERS[0]); ++port) touch(instance, port);
 #endif
     return instance;
 }
@@ -122,16 +135,6 @@ void begin(Instance* instance) {
     static const Needs needs(instance->model->rootp, instance->edges);
     instance->needs = &needs;
 }
-
-// Evaluates what lies between inputs and registers.
-void settle(ROOT* root) {
-#if SETTLES
-    root->__VicoFirstIteration = 1;
-    while (IN_ROOT(eval_phase__ico)(root)) root->__VicoFirstIteration = 0;
-#else
-    (void)root;
-#endif
-}
 #endif
 
 const char* eval(void* self, bool inputs_moved) {
@@ -139,11 +142,14 @@ const char* eval(void* self, bool inputs_moved) {
     auto* model = instance->model;
     try {
 #if GATED
-        // What lies between inputs and registers first: it says which domains move. A falling edge changes nothing.
+        // Inputs first: what depends on them says which domains move. A falling edge changes nothing.
         uint64_t risen[WORDS] = {};
         RISEN(model, instance->levels, risen);
         if (instance->needs == nullptr) begin(instance);
-        if (inputs_moved) settle(model->rootp);
+        if (inputs_moved) {
+            instance->needs->run(model->rootp, instance->written);
+            std::memset(instance->written, 0, sizeof instance->written);
+        }
         uint64_t any = 0;
         for (int word = 0; word < WORDS; ++word) {
             if (instance->gates) risen[word] &= *instance->moves[word];
@@ -162,8 +168,9 @@ const char* eval(void* self, bool inputs_moved) {
 }
 
 void set_time(void* self, uint64_t time) {
-    auto* instance = Instance::enter(self);
+    auto* instance = static_cast<Instance*>(self);
 #if TRACED
+    Instance::enter(self);
     if (instance->trace.isOpen()) instance->trace.dump(instance->context.time());
 #endif
     instance->context.time(time);
@@ -195,7 +202,7 @@ void locate(void* self, const void** addresses) {
     LOCATE(static_cast<Instance*>(self)->model->rootp, addresses);
 }
 
-const StromaApi API = {STROMA_INTERFACE, sizeof(PORTS) / sizeof(PORTS[0]), PORTS, create, destroy, bind, eval, set_time,
+const StromaApi API = {STROMA_INTERFACE, sizeof(PORTS) / sizeof(PORTS[0]), PORTS, create, destroy, bind, touch, eval, set_time,
                        trace_open, gate, sizeof(VARIABLES) / sizeof(VARIABLES[0]) - 1, VARIABLES, locate};
 
 }  // namespace

@@ -57,6 +57,72 @@ fn ports_of_every_width_carry_every_bit() {
     }
 }
 
+/// `left = word << distance` and `right = word >> distance` for any distance, and the same for distances that are fixed.
+fn shifters(widths: &[u32], fixed: impl Fn(u32) -> Vec<u32>) -> Verilog {
+    let (mut ports, mut body, mut manifest) = (Vec::new(), Vec::new(), vec!["top shifters".to_owned()]);
+    for width in widths {
+        let range = format!("[{}:0]", width - 1);
+        ports.push(format!("input wire {range} word${width}, input wire [31:0] distance${width}"));
+        manifest.extend([format!("in word${width} {width}"), format!("in distance${width} 32")]);
+        let distances =
+            fixed(*width).into_iter().map(|distance| (format!("${distance}"), distance.to_string()));
+        for (name, distance) in distances.chain([(String::new(), format!("distance${width}"))]) {
+            for (side, operator) in [("left", "<<"), ("right", ">>")] {
+                ports.push(format!("output wire {range} {side}${width}{name}"));
+                body.push(format!("assign {side}${width}{name} = word${width} {operator} {distance};"));
+                manifest.push(format!("out {side}${width}{name} {width}"));
+            }
+        }
+    }
+    let text = format!("module shifters ({});\n{}\nendmodule", ports.join(",\n"), body.join("\n"));
+    design(&text, &manifest.join("\n"))
+}
+
+/// A word of which bit `at` is that bit of another which `from` gives.
+fn picked(word: &[u32], width: u32, from: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
+    let is_set = |at: &u32| word[*at as usize / 32] >> (at % 32) & 1 == 1;
+    let mut bits = vec![0; word.len()];
+    for at in (0..width).filter(|at| from(*at).filter(|at| *at < width).is_some_and(|at| is_set(&at))) {
+        bits[at as usize / 32] |= 1 << (at % 32);
+    }
+    bits
+}
+
+/// A word moved up and down by a distance.
+fn shifted(word: &[u32], width: u32, by: u32) -> [Vec<u32>; 2] {
+    [picked(word, width, |at| at.checked_sub(by)), picked(word, width, |at| at.checked_add(by))]
+}
+
+#[test]
+fn words_of_every_width_are_shifted_by_every_distance() {
+    let widths = [65, 96, 127, 512, 525];
+    let fixed = |width: u32| vec![1, 8, 32, 40, width - 1];
+    let mut model = Model::load(&shifters(&widths, fixed)).unwrap();
+    let mut rng = SplitMix64::new(5);
+    for width in widths {
+        let port = |name: &str| model.port(name).unwrap();
+        let (word, distance) = (port(&format!("word${width}")), port(&format!("distance${width}")));
+        let outputs = |model: &Model, by: &str| {
+            ["left", "right"].map(|side| model.get_wide(model.port(&format!("{side}${width}{by}")).unwrap()))
+        };
+        for by in (0..width + 34).chain([1 << 16, u32::MAX]) {
+            let bits = rng.bits(width);
+            model.set_wide(word, &bits);
+            model.set(distance, by.into());
+            model.eval();
+            let expected = |by: u32| shifted(&bits, width, by);
+            assert_eq!(outputs(&model, ""), expected(by), "{width} bits: {bits:x?} by {by}");
+            for by in fixed(width) {
+                assert_eq!(
+                    outputs(&model, &format!("${by}")),
+                    expected(by),
+                    "{width} bits: {bits:x?} by {by}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn clocks_tick_independently() {
     let mut model = Model::load(&counter()).unwrap();

@@ -88,7 +88,9 @@ fn run(rtl: &Rtl) -> u64 {
 
 /// A primitive agrees with itself ungated, although its domain misses edges, at least one in ten.
 fn agrees(rtl: &Rtl) {
-    assert_eq!(rtl.domains, ["clock"]);
+    let (clocks, inputs): (Vec<&String>, Vec<&String>) =
+        rtl.domains.iter().partition(|name| *name == "clock");
+    assert!(clocks.len() == 1 && !inputs.is_empty(), "{:?}", rtl.domains);
     let edges = run(rtl);
     assert!((CYCLES / 10..CYCLES - CYCLES / 10).contains(&edges), "{edges} edges in {CYCLES} cycles");
 }
