@@ -16,7 +16,7 @@ use std::{env, fs};
 use stroma_hw::verilog::{EmitError, Rtl};
 use stroma_top::kernels::Chosen;
 use stroma_top::{Profile, SOURCES};
-use stroma_verilate::{Error, Model, Options, Shadow, Speed, Variant, Verilog};
+use stroma_verilate::{Error, Model, Options, SHADOW_VARIABLE, Shadow, Speed, Variant, Verilog};
 
 /// Where an installation keeps its cards, from the folder of its programs.
 const INSTALLED: &str = "../lib/stroma";
@@ -53,7 +53,17 @@ impl Kind {
     ///
     /// # Errors
     /// When the card cannot be emitted or built.
+    ///
+    /// # Panics
+    /// When waves are to be written and the card is to be compared: one with waves has no clock domains.
     pub fn model(&self, options: &Options) -> Result<Model, Error> {
+        if let (Some(folder), Some(shadow)) = (&options.waves, options.shadow) {
+            let folder = folder.display();
+            panic!(
+                "waves in {folder} show a card without clock domains, and {SHADOW_VARIABLE} ({shadow:?}) compares one with \
+                 them; next step: unset one of the two"
+            );
+        }
         if options.waves.is_some() {
             return Model::load_with(&self.verilog(Text::Reference)?, options);
         }
@@ -185,6 +195,14 @@ mod tests {
         assert_eq!(fs::canonicalize(found.unwrap()).unwrap(), fs::canonicalize(&file).unwrap());
         fs::remove_file(&file).unwrap();
         known(&name, || panic!("a program looks once")).unwrap();
+    }
+
+    #[test]
+    #[should_panic(expected = "unset one of the two")]
+    fn a_card_with_waves_is_not_compared() {
+        let options =
+            Options { waves: Some(env::temp_dir()), shadow: Some(Shadow::Ungated), ..Options::default() };
+        let _ = Kind::from(Profile::TenGig).model(&options);
     }
 
     #[test]

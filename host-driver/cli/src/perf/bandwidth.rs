@@ -136,6 +136,7 @@ impl Run<'_> {
             batch = batch.receive(message, &[piece]);
         }
         batch.post()?;
+        far.settle()?;
         flow.ready += room;
         Ok(())
     }

@@ -53,6 +53,7 @@ fn one(pair: &Pair, verb: Verb, size: usize, message: u64) -> anyhow::Result<u64
     if verb.receives() {
         let piece = far.memory.piece(far.offset(0, message), size)?;
         far.queue_pairs[0].receives()?.receive(message, &[piece]).post()?;
+        far.settle()?;
     }
     let batch = near.queue_pairs[0].start().wr_id(BEGIN).signaled().nop().wr_id(REQUEST).signaled();
     verb.put(batch, pair, 0, message, size)?.post()?;

@@ -149,6 +149,13 @@ impl End {
         Ok(Self { name, device, memory, completions, queue_pairs, places, stride, ip, mac })
     }
 
+    /// Waits until the card has all that was written to it: a load follows the stores before it. The other card has its own
+    /// way there, and a message that comes before its receive is sent again after 640 us.
+    pub(crate) fn settle(&self) -> anyhow::Result<()> {
+        self.device.port().is_up()?;
+        Ok(())
+    }
+
     /// Where a message of a queue pair is, the number of which is given.
     pub(crate) fn offset(&self, queue_pair: usize, message: u64) -> usize {
         let slot = usize::try_from(message % SLOTS as u64).expect("few slots");

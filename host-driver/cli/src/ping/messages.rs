@@ -77,6 +77,7 @@ impl Messages {
         near.memory.write(near.offset(0, SENT), &message)?;
         self.receive(near)?;
         self.receive(far)?;
+        far.settle()?;
         self.send(near, SENT)?;
         let (mut asks, mut answers) = (Times::default(), Times::default());
         let (mut has_answered, mut patience) = (false, Patience::new());

@@ -146,7 +146,10 @@ const char* eval(void* self, bool inputs_moved) {
         uint64_t risen[WORDS] = {};
         RISEN(model, instance->levels, risen);
         if (instance->needs == nullptr) begin(instance);
-        if (inputs_moved) {
+        if (!instance->gates) {
+            for (uint32_t port = 0; port < sizeof(HOLDERS) / sizeof(HOLDERS[0]); ++port) touch(instance, port);
+        }
+        if (inputs_moved || !instance->gates) {
             instance->needs->run(model->rootp, instance->written);
             std::memset(instance->written, 0, sizeof instance->written);
         }
