@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<()> {
             cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
         }),
     ];
-    stages.extend(test::stages(None));
+    stages.extend(test::stages());
     stages.extend([
         Stage::new(
             "new kernel",

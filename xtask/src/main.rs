@@ -82,8 +82,8 @@ enum Task {
     /// Checks first that kernels say what their Verilog will say, that every started program is listed, and that the test
     /// plan names existing tests. `STROMA_WAVES=DIR` records waves of each simulated block.
     Test {
-        /// Run only tests whose name contains this
-        #[arg(long)]
+        /// Run only tests whose name contains this, and build no other test programs
+        #[arg(long, value_name = "NAME")]
         filter: Option<String>,
     },
     /// Measure the simulated card

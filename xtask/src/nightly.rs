@@ -19,7 +19,7 @@ pub(crate) fn run() -> Result<()> {
         Stage::new(
             "full tests",
             "`STROMA_EFFORT=full cargo test -p stroma-tests --test hostile` runs one of them",
-            || lanes::run(None, Effort::Full),
+            || lanes::run(Effort::Full),
         ),
         Stage::new("gating", "`cargo xtask gating --whole` runs this stage alone", || {
             gating::compare(Effort::Full)

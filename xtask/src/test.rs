@@ -1,5 +1,6 @@
 //! `test`: the checks of the sources, then every test of the workspace.
 
+mod choice;
 pub(crate) mod gating;
 pub(crate) mod lanes;
 
@@ -14,31 +15,38 @@ use lanes::Effort;
 pub(crate) fn run(filter: Option<String>) -> Result<()> {
     let mut stages =
         vec![Stage::new("setup", "do what the message above says", || setup::run(Routine::Test))];
-    stages.extend(self::stages(filter));
+    match filter {
+        None => stages.extend(self::stages()),
+        // Who asks for some tests has not asked for the rest.
+        Some(filter) => stages.extend([source_check(), tests(move || lanes::filtered(&filter))]),
+    }
     stage::run_all(stages)
 }
 
 /// The stages that `ci` shares.
-pub(crate) fn stages(filter: Option<String>) -> Vec<Stage> {
-    let is_whole = filter.is_none();
-    let mut stages = vec![
-        Stage::new("source-check", "rewrite each kernel as its refusal says", source_check::run),
+pub(crate) fn stages() -> Vec<Stage> {
+    vec![
+        source_check(),
         Stage::new("programs", "add the program to tools.toml", programs::run),
         Stage::new("testplan", "name existing tests in docs/testplan.md", || testplan::run(false)),
         Stage::new("errors", "give each row of docs/errors.md a test, and each code a row", errors_doc::run),
+        tests(|| lanes::run(Effort::Quarter)),
         Stage::new(
-            "tests",
-            "`cargo xtask test --filter NAME` runs one test, STROMA_WAVES=DIR before it records its waves",
-            move || lanes::run(filter.as_deref(), Effort::Quarter),
-        ),
-    ];
-    // Who asks for some tests has not asked for this.
-    if is_whole {
-        stages.push(Stage::new(
             "gating",
             "`cargo xtask gating` runs this stage alone; `STROMA_SHADOW=ungated cargo test -p stroma-tests --test NAME` one of its tests",
             || gating::compare(Effort::Quarter),
-        ));
-    }
-    stages
+        ),
+    ]
+}
+
+fn source_check() -> Stage {
+    Stage::new("source-check", "rewrite each kernel as its refusal says", source_check::run)
+}
+
+fn tests(work: impl FnOnce() -> Result<()> + 'static) -> Stage {
+    Stage::new(
+        "tests",
+        "`cargo xtask test --filter NAME` runs one test, STROMA_WAVES=DIR before it records its waves",
+        work,
+    )
 }

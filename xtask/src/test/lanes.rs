@@ -18,11 +18,15 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use super::choice::Choice;
 use crate::{libclang, process};
 
 /// Programs that take longest begin first, so that no core waits for one at the end.
 const LONG: [&str; 8] =
     ["stroma_hw", "stroma_kernels", "random", "kernels", "conformance", "hostile", "flush", "crowd"];
+
+/// What Cargo builds when nothing is chosen.
+const WORKSPACE: &str = "--workspace";
 
 /// How much of each story is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,19 +75,37 @@ pub(crate) struct Program {
     environment: Vec<(String, String)>,
 }
 
-/// Runs every test program, with those of its tests whose names contain `filter`, then the examples in the documentation. Who filters
-/// gets both tests of such a story.
-pub(crate) fn run(filter: Option<&str>, effort: Effort) -> Result<()> {
-    let mut programs = programs(&build()?)?;
+/// Runs every test program, then the examples in the documentation.
+pub(crate) fn run(effort: Effort) -> Result<()> {
+    let everything = [WORKSPACE.to_owned()];
+    let tests = all_of(&everything, None, effort);
+    let examples = examples(&everything, None);
+    tests.and(examples)
+}
+
+/// Runs the tests whose names contain `filter`, both tests of a story that has one for each width, and such examples.
+pub(crate) fn filtered(filter: &str) -> Result<()> {
+    let choice = Choice::of(filter)?;
+    let tests = all_of(&choice.arguments(), Some(&choice.filter), Effort::Quarter);
+    let examples = choice.documented().map_or(Ok(()), |packages| examples(&packages, Some(&choice.filter)));
+    tests.and(examples)
+}
+
+/// Runs the test programs that Cargo builds for these arguments; an error names those that fail.
+fn all_of(arguments: &[String], filter: Option<&str>, effort: Effort) -> Result<()> {
+    let mut programs = programs(&build(arguments)?)?;
     programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
     let failed = side_by_side(&programs, filter, effort)?;
-    let mut examples = libclang::cargo();
-    examples.args(["test", "--workspace", "--doc", "--quiet"]).args(filter);
-    let examples = process::aloud(examples);
     if !failed.is_empty() {
         bail!("{} of {} test programs failed: {}", failed.len(), programs.len(), failed.join(", "));
     }
-    examples
+    Ok(())
+}
+
+fn examples(packages: &[String], filter: Option<&str>) -> Result<()> {
+    let mut examples = libclang::cargo();
+    examples.arg("test").args(packages).args(["--doc", "--quiet"]).args(filter);
+    process::aloud(examples)
 }
 
 /// Runs some tests, given by program and filter, in such an environment; the names of the programs that fail.
@@ -92,7 +114,7 @@ pub(crate) fn some(
     effort: Effort,
     environment: &[(&str, &str)],
 ) -> Result<Vec<String>> {
-    let programs = programs(&build()?)?;
+    let programs = programs(&build(&[WORKSPACE.to_owned()])?)?;
     let find = |(name, filter): &(&str, &str)| {
         let program = programs.iter().find(|program| program.name == *name);
         let mut chosen = program.with_context(|| format!("find the test program {name}"))?.clone();
@@ -105,10 +127,12 @@ pub(crate) fn some(
 }
 
 /// Has Cargo build them; what it says, a message a line.
-fn build() -> Result<String> {
+fn build(arguments: &[String]) -> Result<String> {
     let mut command = libclang::cargo();
     command
-        .args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"])
+        .arg("test")
+        .args(arguments)
+        .args(["--no-run", "--message-format=json-render-diagnostics"])
         .stderr(Stdio::inherit());
     let line = process::line(&command);
     let output = command.output().with_context(|| format!("start {line}"))?;
