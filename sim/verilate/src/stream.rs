@@ -233,6 +233,9 @@ impl Sink {
     /// Fetches all beats taken so far, one after the other, and allocates nothing for it.
     #[inline]
     pub fn each(&mut self, mut fetch: impl FnMut(&[u32])) {
+        if self.received.is_empty() {
+            return;
+        }
         for beat in self.received.drain(..) {
             fetch(&beat);
             self.spare.push(beat);

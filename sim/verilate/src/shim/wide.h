@@ -1,7 +1,24 @@
-// Shifts of vectors of more than 64 bits, in place of Verilator's, which put every word together bit by bit where the
-// distance is no multiple of 32. A datapath of 512 bits turns its beats by bytes in a dozen places.
+// Operations on vectors of more than 64 bits, in place of Verilator's.
+
+// Verilator compares word by word. Four words at once: whether a domain moves is a comparison of each of its registers.
+#define VL_EQ_W stroma_equal
+
+// Verilator's shifts put every word together bit by bit where the distance is no multiple of 32. A datapath of 512 bits
+// turns its beats by bytes in a dozen places.
 #define VL_SHIFTL_WWI stroma_shift_left
 #define VL_SHIFTR_WWI stroma_shift_right
+
+__attribute__((always_inline)) static inline IData stroma_equal(int words, WDataInP const lwp, WDataInP const rwp) {
+    typedef QData Four __attribute__((vector_size(16), aligned(4), may_alias));
+    Four differ = {};
+    int i = 0;
+    for (; i + 4 <= words; i += 4) {
+        differ |= *reinterpret_cast<const Four*>(lwp + i) ^ *reinterpret_cast<const Four*>(rwp + i);
+    }
+    QData rest = differ[0] | differ[1];
+    for (; i < words; ++i) rest |= lwp[i] ^ rwp[i];
+    return rest == 0;
+}
 
 // Neither output bits beyond `obits` are left set, nor may `owp` be `lwp`, as with Verilator's own.
 static inline WDataOutP stroma_shift_left(int obits, int, int, WDataOutP owp, WDataInP const lwp, IData rd) {

@@ -123,6 +123,46 @@ fn words_of_every_width_are_shifted_by_every_distance() {
     }
 }
 
+/// `same`: are two words equal? `other`: do they differ?
+fn comparators(widths: &[u32]) -> Verilog {
+    let (mut ports, mut body, mut manifest) = (Vec::new(), Vec::new(), vec!["top comparators".to_owned()]);
+    for width in widths {
+        let range = format!("[{}:0]", width - 1);
+        ports.push(format!("input wire {range} a${width}, input wire {range} b${width}"));
+        ports.push(format!("output wire same${width}, output wire other${width}"));
+        body.push(format!("assign same${width} = a${width} == b${width};"));
+        body.push(format!("assign other${width} = a${width} != b${width};"));
+        manifest.extend([format!("in a${width} {width}"), format!("in b${width} {width}")]);
+        manifest.extend([format!("out same${width} 1"), format!("out other${width} 1")]);
+    }
+    let text = format!("module comparators ({});\n{}\nendmodule", ports.join(",\n"), body.join("\n"));
+    design(&text, &manifest.join("\n"))
+}
+
+#[test]
+fn words_of_every_width_differ_by_any_of_their_bits() {
+    let widths = [65, 96, 127, 128, 129, 160, 512, 525];
+    let mut model = Model::load(&comparators(&widths)).unwrap();
+    let mut rng = SplitMix64::new(6);
+    for width in widths {
+        let port = |name: &str| model.port(&format!("{name}${width}")).unwrap();
+        let [a, b, same, other] = ["a", "b", "same", "other"].map(port);
+        let bits = rng.bits(width);
+        model.set_wide(a, &bits);
+        for flipped in std::iter::once(None).chain((0..width).map(Some)) {
+            let mut changed = bits.clone();
+            if let Some(at) = flipped {
+                changed[at as usize / 32] ^= 1 << (at % 32);
+            }
+            model.set_wide(b, &changed);
+            model.eval();
+            let expected = u64::from(flipped.is_none());
+            let got = (model.get(same), model.get(other));
+            assert_eq!(got, (expected, 1 - expected), "{width} bits, bit {flipped:?} of one flipped");
+        }
+    }
+}
+
 #[test]
 fn clocks_tick_independently() {
     let mut model = Model::load(&counter()).unwrap();
