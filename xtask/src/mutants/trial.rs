@@ -16,8 +16,10 @@ use super::tree::Tree;
 use crate::test::lanes::{self, Program};
 use crate::{libclang, process};
 
-/// The tests of a fault take no longer: most take seconds, those on a card that has to be built first some minutes.
-const LIMIT: Duration = Duration::from_mins(15);
+/// Unit tests of a fault take no longer: most take seconds.
+const UNIT_LIMIT: Duration = Duration::from_mins(4);
+/// Tests on a card take some minutes, for it is built first.
+const CARD_LIMIT: Duration = Duration::from_mins(15);
 /// Between two looks at a test program.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -150,12 +152,13 @@ impl Trial {
         let mut command = program.tests(Some(&mutant.filter), &program.at_the_other_width());
         let mut tests =
             self.equip(&mut command).stdout(file).stderr(other).spawn().context("start the tests")?;
+        let limit = if mutant.test.is_none() { UNIT_LIMIT } else { CARD_LIMIT };
         let started = Instant::now();
         loop {
             if let Some(status) = tests.try_wait().context("wait for the tests")? {
                 return Ok(if status.success() { Ended::Passed } else { Ended::Failed });
             }
-            if started.elapsed() > LIMIT {
+            if started.elapsed() > limit {
                 tests.kill().context("end the tests")?;
                 tests.wait().context("wait for the tests")?;
                 return Ok(Ended::TooLate);
