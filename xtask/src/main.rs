@@ -34,6 +34,7 @@ mod test;
 mod testplan;
 mod tools;
 mod unpack;
+mod wheels;
 mod workspace;
 
 use std::process::ExitCode;

@@ -13,6 +13,7 @@ use crate::libclang;
 use crate::process;
 use crate::tools::{self, Apt, Pip, Routine, Tools};
 use crate::unpack;
+use crate::wheels;
 use crate::workspace;
 
 /// The file in the wheels' folder that says which wheels are in it.
@@ -117,9 +118,16 @@ fn install_pip(tools: &Tools, routine: Routine) -> Result<usize> {
     remove(&fresh)?;
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
-    pip.arg("--target").arg(&fresh).args(wanted.iter().map(|entry| pinned(entry)));
+    let requirements = folder.with_extension("txt");
+    fs::write(&requirements, wheels::requirements(&wanted)?).context("write which wheels to install")?;
+    // The list is whole, and what does not have one of its hashes is refused.
+    pip.args(["--require-hashes", "--no-deps", "--requirement"]).arg(&requirements);
+    pip.arg("--target").arg(&fresh);
     process::quietly_or_fail(&format!("pip install into {}", workspace::shown(&folder)), pip)
-        .context("next step: see that this machine reaches a Python package index, then run this again")?;
+        .context(
+        "next step: see that this machine reaches a Python package index, then run this again; where a hash differs, do not: \
+         the file is another one than xtask/wheels.txt means",
+    )?;
     for entry in wanted.iter().filter(|entry| !entry.first_run.is_empty()) {
         first_run(entry, &fresh)?;
     }
