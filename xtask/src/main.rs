@@ -118,7 +118,7 @@ enum Task {
     ///
     /// The list is xtask/mutants.toml; each fault names the tests that have to fail with it, and those are among the ones that `test` runs.
     /// They run without a fault first. The copy, what is built and the logs are in target/mutants; the work tree is never changed. All of it takes
-    /// hours, most of them for compiling, and is no part of `ci`, whose tests check that the list fits the sources.
+    /// an hour, most of it for compiling, and is no part of `ci`, whose tests check that the list fits the sources.
     Mutants(mutants::Options),
     /// Run everything a change must pass
     ///
