@@ -86,6 +86,27 @@ fn what_the_iommu_stops_is_answered_with_an_error_and_moves_nothing() {
 }
 
 #[test]
+fn bursts_at_the_end_of_the_addresses_are_answered_with_an_error_and_recorded() {
+    let mut port = port();
+    // The last page, whole; and its last beat.
+    for (address, beats) in [(u64::MAX - 0xfff, 64), (u64::MAX - 0x3f, 1)] {
+        port.write(address, beats);
+        for beat in 1..=beats {
+            port.write_data(0, &[1; 64], u64::MAX, beat == beats);
+        }
+        port.read(0, address, beats, 0);
+        assert_eq!(until(0, |now| port.write_response(now)).1, SLAVE_ERROR, "{address:#x}");
+        for beat in 1..=beats {
+            let answer = until(0, |now| port.read_data(now)).1;
+            assert_eq!((answer.response, answer.last), (SLAVE_ERROR, beat == beats), "{address:#x}");
+        }
+        let faulted: Vec<u64> = port.iommu.take_faults().iter().map(|fault| fault.iova).collect();
+        assert_eq!(faulted, [address; 2]);
+    }
+    assert!(port.is_idle());
+}
+
+#[test]
 fn the_next_thing_due_is_the_first_that_happens() {
     let mut port = port();
     assert_eq!(port.next_due(5), None);
