@@ -1,9 +1,10 @@
 //! The device's end: one client at a time, each of them a stranger.
 //!
 //! 1. A function has one client. Another one that connects meanwhile is left waiting for [`PATIENCE`], because a client that has
-//!    just ended may not be cleared away yet, and is then refused: `EBUSY`.
-//! 2. However a client ends (it closes the socket, it dies, it says what is no message), the function is told, and takes
-//!    care that nothing of the client is left before the next one is let in.
+//!    just ended may not be cleared away yet, and is then refused: `EBUSY`. It has as long again to hear that. Of those who wait
+//!    there are [`WAITING_MAX`]; the connection of one more is closed.
+//! 2. However a client ends (it closes the socket, it dies, it says what is no message, serving it panics), the function is told, and
+//!    takes care that nothing of the client is left before the next one is let in.
 //! 3. A request that makes no sense is answered with an error and changes nothing. Where the bytes cannot even be taken for
 //!    a message, the connection ends. Neither concerns any other server.
 
@@ -14,9 +15,9 @@ mod session;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -28,6 +29,10 @@ use memory::Window;
 
 /// How long a client waits for the one before it.
 pub const PATIENCE: Duration = Duration::from_secs(1);
+/// Clients that wait for the one before them, or are being refused; one more is let go without a word.
+pub const WAITING_MAX: usize = 64;
+/// How long a client may take to tell its version.
+const VERSION_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Memory that a client shows to the device.
 #[derive(Clone, Debug)]
@@ -53,6 +58,8 @@ pub enum Ending {
     Broken(socket::Error),
     /// Its first message did not settle the version.
     Version,
+    /// To serve it was a fault of the function, or of the server, which said so.
+    Panicked(String),
 }
 
 impl fmt::Display for Ending {
@@ -61,6 +68,7 @@ impl fmt::Display for Ending {
             Self::Left => out.write_str("has left"),
             Self::Broken(error) => write!(out, "was sent away: {error}"),
             Self::Version => out.write_str("was sent away: it did not begin with a version we speak"),
+            Self::Panicked(says) => write!(out, "was sent away: serving it has panicked: {says}"),
         }
     }
 }
@@ -113,29 +121,53 @@ pub trait Function: Send + Sync + 'static {
     /// When it cannot be reset.
     fn reset(&self) -> Result<(), Errno>;
 
+    /// No client can be let in for a while: the system refuses what serving one takes. It is tried again.
+    fn delayed(&self, error: &io::Error);
+
     /// The client has ended. When this returns, nothing of it can be reached, and the function is as after power-up.
     fn detach(&self, ending: &Ending);
 }
 
-/// Is the function taken?
+/// Is the function taken, and who would like to have it?
 #[derive(Default)]
 struct Turn {
     is_taken: Mutex<bool>,
     freed: Condvar,
+    waiting: AtomicUsize,
 }
+
+/// The function, had by who holds this. However that ends, a panic included, the function is free then.
+struct Seat(Arc<Turn>);
+
+/// A place among those who wait.
+struct Place(Arc<Turn>);
 
 impl Turn {
     /// Takes the function, if it becomes free soon.
-    fn take(&self) -> bool {
+    fn take(self: &Arc<Self>) -> Option<Seat> {
         let taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.freed.wait_timeout_while(taken, PATIENCE, |taken| *taken);
         let mut taken = waited.unwrap_or_else(PoisonError::into_inner).0;
-        !std::mem::replace(&mut taken, true)
+        (!std::mem::replace(&mut *taken, true)).then(|| Seat(Arc::clone(self)))
     }
 
-    fn free(&self) {
-        *self.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        self.freed.notify_one();
+    /// Joins those who wait, if there are not too many.
+    fn wait(self: &Arc<Self>) -> Option<Place> {
+        let place = Place(Arc::clone(self));
+        (self.waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX).then_some(place)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        *self.0.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.freed.notify_one();
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -147,21 +179,18 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds a socket at `path`, in place of one that a server left there.
+    /// Binds a socket at `path`, in place of one that a server left there. It is its user's alone.
     ///
     /// # Errors
     /// When somebody serves there, or something else is there, or the socket cannot be made.
     pub fn bind(path: &Path, function: Arc<dyn Function>) -> io::Result<Self> {
-        // A connection to a file of any other kind is refused as well, and such a file is not ours to remove.
-        let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
         match UnixStream::connect(path) {
             Ok(_) => return Err(ErrorKind::AddrInUse.into()),
-            Err(error) if is_socket && error.kind() == ErrorKind::ConnectionRefused => {
-                std::fs::remove_file(path)?;
-            }
+            // A connection to a file of any other kind is refused as well.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => stroma_local::remove_socket(path)?,
             Err(_) => {}
         }
-        Ok(Self { listener: UnixListener::bind(path)?, path: path.to_path_buf(), function })
+        Ok(Self { listener: stroma_local::listen(path)?, path: path.to_path_buf(), function })
     }
 
     /// Where it serves.
@@ -170,33 +199,26 @@ impl Server {
         &self.path
     }
 
-    /// Serves one client after the other, until the socket fails.
-    ///
-    /// # Errors
-    /// When no more clients can be let in.
-    pub fn run(&self) -> io::Result<()> {
+    /// Serves one client after the other, for as long as the process lives.
+    pub fn run(&self) -> ! {
         let turn = Arc::new(Turn::default());
         loop {
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
-                // It was gone before it was let in.
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) =>
-                {
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            if !turn.take() {
-                session::refuse(stream, Errno::BUSY);
-                continue;
-            }
+            let stream = stroma_local::accept(&self.listener, |error| self.function.delayed(error));
+            let Some(place) = turn.wait() else { continue };
             let (function, turn) = (Arc::clone(&self.function), Arc::clone(&turn));
-            // A thread of its own, so that a client that says nothing keeps nobody from being refused.
-            thread::spawn(move || {
+            // A thread of its own, so that whoever waits, or takes his time to be refused, holds nobody else up.
+            let served = thread::Builder::new().name("vfio-user".to_owned()).spawn(move || {
+                let Some(_seat) = turn.take() else {
+                    session::refuse(stream, Errno::BUSY);
+                    drop(place);
+                    return;
+                };
+                drop(place);
                 session::serve(Socket::of_server(stream), &*function);
-                turn.free();
             });
+            if let Err(error) = served {
+                self.function.delayed(&error);
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ impl Socket {
                     ancillary.clear();
                     sent += count;
                 }
-                Err(Errno::AGAIN) => self.wait(PollFlags::OUT)?,
+                Err(Errno::AGAIN) => self.wait(PollFlags::OUT, None)?,
                 Err(Errno::INTR) => {}
                 Err(Errno::PIPE | Errno::CONNRESET) => return Err(Error::Closed),
                 Err(error) => return Err(error.into()),
@@ -145,20 +145,37 @@ impl Socket {
     /// # Errors
     /// When none comes, or what comes is none; then there is no telling where the next would begin.
     pub fn receive(&self) -> Result<Message, Error> {
+        self.message(None)
+    }
+
+    /// The next message, if all of it is there in time: who sends a byte now and then gains nothing.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive), and when it is not there.
+    pub fn receive_by(&self, until: Instant) -> Result<Message, Error> {
+        self.message(Some(until))
+    }
+
+    fn message(&self, until: Option<Instant>) -> Result<Message, Error> {
         let mut header = [0; Header::LEN];
         let mut descriptors = Vec::new();
-        match self.fill(&mut header, &mut descriptors) {
+        match self.fill(&mut header, &mut descriptors, until) {
             Err(Error::Half { missing: Header::LEN }) => return Err(Error::Closed),
             outcome => outcome?,
         }
         let header = Header::from_bytes(&header);
         let mut body = vec![0; header.body_len().ok_or(Error::Size { size: header.size })?];
-        self.fill(&mut body, &mut descriptors)?;
+        self.fill(&mut body, &mut descriptors, until)?;
         Ok(Message { header, body, descriptors })
     }
 
     /// Receives just so many bytes, and takes the descriptors that come with them.
-    fn fill(&self, bytes: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> Result<(), Error> {
+    fn fill(
+        &self,
+        bytes: &mut [u8],
+        descriptors: &mut Vec<OwnedFd>,
+        until: Option<Instant>,
+    ) -> Result<(), Error> {
         let mut got = 0;
         while got < bytes.len() {
             let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
@@ -180,7 +197,7 @@ impl Socket {
                     }
                     got += received.bytes;
                 }
-                Err(Errno::AGAIN) => self.wait(PollFlags::IN)?,
+                Err(Errno::AGAIN) => self.wait(PollFlags::IN, until)?,
                 Err(Errno::INTR) => {}
                 Err(Errno::CONNRESET) => return Err(Error::Closed),
                 Err(error) => return Err(error.into()),
@@ -189,11 +206,13 @@ impl Socket {
         Ok(())
     }
 
-    /// Waits until the socket is ready for `wanted`.
-    fn wait(&self, wanted: PollFlags) -> Result<(), Error> {
+    /// Waits until the socket is ready for `wanted`, for as long as there is patience, and not beyond `until`.
+    fn wait(&self, wanted: PollFlags, until: Option<Instant>) -> Result<(), Error> {
         let started = Instant::now();
         loop {
-            let left = self.patience.map(|patience| patience.saturating_sub(started.elapsed()));
+            let patience = self.patience.map(|patience| patience.saturating_sub(started.elapsed()));
+            let time = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = patience.into_iter().chain(time).min();
             let timeout = left.and_then(|left| Timespec::try_from(left).ok());
             let mut watched = vec![PollFd::new(&self.stream, wanted)];
             watched.extend(

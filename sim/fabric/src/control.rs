@@ -10,7 +10,6 @@
 mod frames;
 
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +22,10 @@ use stroma_control::{Answer, CardStatus, REQUEST_MAX, Request, Status, Waves, re
 
 use stroma_vfio_user::body::region;
 
-use crate::Plan;
 use crate::clients::{Client, Clients};
 use crate::function;
 use crate::order::{Order, Orders};
+use crate::{Plan, Report};
 
 /// Connections at a time.
 const PLACES: usize = 32;
@@ -58,25 +57,16 @@ pub(crate) struct Control {
 impl Control {
     /// Makes the socket, in place of one that a fabric has left; that none runs the lock tells.
     pub(crate) fn bind(path: &Path, desk: Desk) -> io::Result<Self> {
-        // What is no socket is not ours to remove, and cannot be bound to.
-        if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-            std::fs::remove_file(path)?;
-        }
-        Ok(Self { listener: UnixListener::bind(path)?, desk: Arc::new(desk) })
+        stroma_local::remove_socket(path)?;
+        Ok(Self { listener: stroma_local::listen(path)?, desk: Arc::new(desk) })
     }
 
-    /// Answers whoever comes, until the socket fails.
-    pub(crate) fn run(self) -> io::Result<()> {
+    /// Answers whoever comes, for as long as the process lives.
+    pub(crate) fn run(self, report: &Report) -> ! {
+        let troubled =
+            |error: &io::Error| report(&format!("control: nobody can be answered for a while: {error}"));
         loop {
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) =>
-                {
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
+            let stream = stroma_local::accept(&self.listener, troubled);
             // Each of those who talk has the desk, too.
             if Arc::strong_count(&self.desk) > PLACES {
                 // A line fits into any socket's buffer; who does not read it loses it.
@@ -84,7 +74,10 @@ impl Control {
                 continue;
             }
             let desk = Arc::clone(&self.desk);
-            thread::spawn(move || desk.serve(&stream));
+            let answering = thread::Builder::new().name("control".to_owned());
+            if let Err(error) = answering.spawn(move || desk.serve(&stream)) {
+                troubled(&error);
+            }
         }
     }
 }

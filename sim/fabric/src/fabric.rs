@@ -151,9 +151,10 @@ impl Fabric {
             drop(held);
         });
         for server in servers {
-            serve(report, server.path().to_path_buf(), move || server.run());
+            thread::spawn(move || server.run());
         }
-        serve(report, path.clone(), move || control.run());
+        let told = Arc::clone(report);
+        thread::spawn(move || control.run(&told));
         for end in watched {
             let orders = anybody.clone();
             thread::spawn(move || end.run(&orders));
@@ -183,16 +184,6 @@ impl Fabric {
         drop(self.lock);
         ended_well
     }
-}
-
-/// Serves on a thread of its own, until the socket fails.
-fn serve(report: &Report, path: PathBuf, run: impl FnOnce() -> io::Result<()> + Send + 'static) {
-    let report = Arc::clone(report);
-    thread::spawn(move || {
-        if let Err(error) = run() {
-            report(&format!("{}: no more clients are let in: {error}", path.display()));
-        }
-    });
 }
 
 /// Removes sockets of cards that a fabric has left and this one does not have, with what their programs left beside them; that it has gone

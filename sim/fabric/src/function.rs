@@ -7,6 +7,7 @@
 //! | BAR4 | MSI-X vectors: kept as they are stored, without effect; clients connect interrupts to descriptors instead |
 //! | configuration space | see `config_space.rs` |
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -189,6 +190,10 @@ impl Function for CardFunction {
     fn reset(&self) -> Result<(), Errno> {
         self.forget();
         self.orders.give(Order::Reset).map(drop)
+    }
+
+    fn delayed(&self, error: &io::Error) {
+        (self.report)(&format!("card{}: no client can be let in for a while: {error}", self.number));
     }
 
     fn detach(&self, ending: &Ending) {

@@ -88,6 +88,8 @@ impl Function for Fake {
         Ok(())
     }
 
+    fn delayed(&self, _error: &io::Error) {}
+
     fn detach(&self, _ending: &Ending) {
         *self.state.lock().unwrap() = State::default();
     }

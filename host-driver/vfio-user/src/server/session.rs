@@ -1,12 +1,15 @@
 //! What one client says, and what is answered.
 
+use std::any::Any;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+use std::time::Instant;
 
 use super::memory::Files;
-use super::{Ending, Faults, Function, PATIENCE, Range};
+use super::{Ending, Faults, Function, PATIENCE, Range, VERSION_PATIENCE};
 use crate::Errno;
 use crate::body::{
     ACTION_TRIGGER, DATA_DESCRIPTORS, DATA_NONE, DeviceInfo, DmaMap, DmaUnmap, EVENT_DESCRIPTORS,
@@ -17,10 +20,10 @@ use crate::message::{Command, DATA_MAX, Message};
 use crate::socket::{self, Socket};
 use crate::version;
 
-/// Tells somebody who came too early.
+/// Tells somebody who came too early; his question is waited for as long as his turn was, however slowly it comes.
 pub(super) fn refuse(stream: UnixStream, error: Errno) {
     let socket = Socket::with_patience(stream, PATIENCE);
-    if let Ok(message) = socket.receive() {
+    if let Ok(message) = socket.receive_by(Instant::now() + PATIENCE) {
         // Who does not listen is refused all the same.
         let _ = socket.send(&message.header.failure(number(error)), &[], &[]);
     }
@@ -29,12 +32,22 @@ pub(super) fn refuse(stream: UnixStream, error: Errno) {
 /// Serves a client until it ends.
 pub(super) fn serve(socket: Socket, function: &dyn Function) {
     let (process, socket) = (socket.peer(), Arc::new(socket));
-    let (faults, answered) = Faults::of(&socket);
-    function.attach(process, faults);
-    let ending = Session { function, files: Files::of(process), answered }.run(&socket);
+    // What a request that panics leaves half done, `detach` takes away.
+    let served = panic::catch_unwind(AssertUnwindSafe(|| {
+        let (faults, answered) = Faults::of(&socket);
+        function.attach(process, faults);
+        Session { function, files: Files::of(process), answered }.run(&socket)
+    }));
+    let ending = served.unwrap_or_else(|cause| Ending::Panicked(words(&*cause)));
     // A client that is sent away may hold its end open, and not listen to what is being told.
     socket.close();
     function.detach(&ending);
+}
+
+/// What a panic said.
+fn words(cause: &(dyn Any + Send)) -> String {
+    let text = cause.downcast_ref::<String>().cloned();
+    text.or_else(|| cause.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
 struct Session<'a> {
@@ -57,7 +70,7 @@ impl Session<'_> {
     }
 
     fn converse(&mut self, socket: &Socket) -> Result<Ending, socket::Error> {
-        let first = socket.receive()?;
+        let first = socket.receive_by(Instant::now() + VERSION_PATIENCE)?;
         let settled = settle(&first);
         answer(socket, &first, &settled)?;
         if settled.is_err() {

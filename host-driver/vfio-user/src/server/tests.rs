@@ -1,13 +1,14 @@
 //! A server against clients of both kinds: those that keep to the rules, and those that do not.
 
+mod alone;
 mod fake;
 mod faults;
 mod hostile;
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -17,6 +18,7 @@ use super::*;
 use crate::Client;
 use crate::body::{self, interrupt, region};
 use crate::client;
+use crate::message::{Command, DATA_MAX, Header};
 use crate::version::Capabilities;
 use fake::{Fake, served};
 
@@ -120,11 +122,70 @@ fn a_second_client_is_refused_while_there_is_one() {
 }
 
 #[test]
+fn a_client_that_sends_a_byte_now_and_then_keeps_nobody_from_being_refused_or_let_in() {
+    let (path, _fake) = served();
+    let first = Client::connect(&path).unwrap();
+    let mut slow = UnixStream::connect(&path).unwrap();
+    let long = Header::request(0, Command::Version, DATA_MAX).to_bytes();
+    let dripping = thread::spawn(move || {
+        let mut bytes = long.into_iter().chain(std::iter::repeat(0));
+        while slow.write_all(&[bytes.next().unwrap()]).is_ok() {
+            thread::sleep(PATIENCE / 10);
+        }
+    });
+    let started = Instant::now();
+    let refused = Client::connect(&path).unwrap_err();
+    assert_eq!(refused.refusal(), Some(Errno::BUSY), "{refused}");
+    assert!(started.elapsed() < 3 * PATIENCE, "refused after {:?}", started.elapsed());
+    drop(first);
+    Client::connect(&path).unwrap().info().unwrap();
+    dripping.join().unwrap();
+    assert!(started.elapsed() < 10 * PATIENCE, "the slow one is sent away at some time");
+}
+
+#[test]
+fn a_client_that_does_not_tell_its_version_in_time_leaves_the_function_to_the_next() {
+    let (path, fake) = served();
+    let mut silent = UnixStream::connect(&path).unwrap();
+    silent.write_all(&[0]).unwrap();
+    let ending = fake.ended(1).remove(0);
+    assert!(ending.starts_with("was sent away: nothing came for"), "{ending}");
+    Client::connect(&path).unwrap().info().unwrap();
+}
+
+#[test]
+fn who_finds_too_many_waiting_is_not_kept_waiting() {
+    let (path, _fake) = served();
+    let _first = Client::connect(&path).unwrap();
+    let _waiting: Vec<UnixStream> = (0..WAITING_MAX).map(|_| UnixStream::connect(&path).unwrap()).collect();
+    let started = Instant::now();
+    assert_eq!(UnixStream::connect(&path).unwrap().read(&mut [0]).unwrap(), 0);
+    assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_function_is_free_and_clean_again_after_its_session_has_panicked() {
+    let (path, fake) = served();
+    let memory = File::from(memfd_create("memory", MemfdFlags::CLOEXEC).unwrap());
+    memory.set_len(0x1000).unwrap();
+    for count in 1..=2 {
+        let client = Client::connect(&path).unwrap();
+        client.map(memory.as_fd(), 0, 0, 0x1000).unwrap();
+        client.read(region::BAR0, fake::PANICS, &mut [0; 4]).unwrap_err();
+        let ending = fake.ended(count).remove(count - 1);
+        assert!(ending.contains("a fault of the function"), "{ending}");
+        assert_eq!(fake.read(0, 1), None);
+    }
+}
+
+#[test]
 fn a_socket_that_was_left_is_replaced_and_one_that_is_served_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("card");
     drop(UnixListener::bind(&path).unwrap());
     let server = Server::bind(&path, Arc::new(Fake::default())).unwrap();
+    let mode = std::fs::symlink_metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "its user's alone");
     let taken = Server::bind(&path, Arc::new(Fake::default())).err().expect("it is served");
     assert_eq!(taken.kind(), ErrorKind::AddrInUse);
     drop(server);

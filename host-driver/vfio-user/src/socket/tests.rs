@@ -90,3 +90,21 @@ fn patience_ends() {
     let near = Socket::with_patience(near, Duration::from_millis(20));
     assert!(matches!(near.receive(), Err(Error::Silent { waited }) if waited >= Duration::from_millis(20)));
 }
+
+#[test]
+fn a_message_in_time_is_whole_in_time() {
+    let (near, mut far) = pair();
+    let bytes = Header::request(3, Command::DmaMap, 5).to_bytes();
+    let started = Instant::now();
+    let sender = std::thread::spawn(move || {
+        for byte in bytes.chunks(1) {
+            // Nobody may listen any more.
+            let _ = far.write_all(byte);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let late = near.receive_by(Instant::now() + Duration::from_millis(100));
+    assert!(matches!(late, Err(Error::Silent { .. })), "{late:?}");
+    assert!(started.elapsed() >= Duration::from_millis(100));
+    sender.join().unwrap();
+}

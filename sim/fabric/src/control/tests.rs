@@ -1,8 +1,13 @@
 //! A fabric that is asked, by those who know how and by those who do not.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::Receiver;
 
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect as connect_to, socket_with,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stroma_control::Client as Asker;
 use tempfile::TempDir;
 
@@ -30,7 +35,8 @@ fn desk(linger: Option<Duration>) -> (TempDir, Arc<Clients>) {
     let waves = vec![None, Some("/waves/card1.vcd".into())];
     let desk = Desk::new(&Plan::new(path), path, &clients, orders).with_waves(waves);
     let control = Control::bind(&stroma_control::control(path), desk).unwrap();
-    thread::spawn(move || control.run());
+    let report: Report = Arc::new(|_| {});
+    thread::spawn(move || control.run(&report));
     if let Some(linger) = linger {
         clients.go(1);
         clients.wait_for_nobody(linger);
@@ -102,6 +108,37 @@ fn clients_that_say_nothing_leave_room_for_others_when_they_go() {
     while Asker::connect(folder.path()).unwrap().ask::<()>(&Request::Hold {}).is_err() {
         assert!(Instant::now() < deadline, "places are not given back");
     }
+}
+
+/// In a process of its own, for its descriptors are those of all tests.
+#[test]
+fn a_want_of_descriptors_passes_and_questions_are_answered_again() {
+    const ALONE: &str = "STROMA_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let test = "control::tests::a_want_of_descriptors_passes_and_questions_are_answered_again";
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let told = command.args([test, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
+        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+        assert!(String::from_utf8_lossy(&told.stdout).contains("1 passed"), "there is no test {test}");
+        return;
+    }
+    let (folder, _) = desk(None);
+    let early = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..limit }).unwrap();
+    // The fabric waits with a descriptor for this one, and has none for the next.
+    connect_to(&early, &SocketAddrUnix::new(stroma_control::control(folder.path())).unwrap()).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    setrlimit(Resource::Nofile, limit).unwrap();
+    drop(early);
+    assert_eq!(answers(&connect(&folder), "{\"request\":\"hold\"}\n"), [r#"{"ok":null}"#]);
+}
+
+#[test]
+fn the_socket_is_its_users_alone() {
+    let (folder, _) = desk(None);
+    let found = std::fs::symlink_metadata(stroma_control::control(folder.path())).unwrap();
+    assert_eq!(found.permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

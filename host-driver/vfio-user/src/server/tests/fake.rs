@@ -11,6 +11,8 @@ use super::*;
 
 /// Where it refuses to be read.
 pub(super) const REFUSED: u64 = 0x800;
+/// Where reading it is a fault of its own.
+pub(super) const PANICS: u64 = 0x808;
 /// More interrupts than descriptors fit into a message.
 const VECTORS: usize = 40;
 
@@ -20,6 +22,7 @@ struct State {
     ranges: BTreeMap<u64, Range>,
     events: BTreeMap<usize, OwnedFd>,
     endings: Vec<String>,
+    delays: usize,
     faults: Option<Faults>,
 }
 
@@ -60,6 +63,11 @@ impl Fake {
         write(&self.state().events[&vector], &1_u64.to_ne_bytes()).unwrap();
     }
 
+    /// How often it was told that nobody can be let in.
+    pub(super) fn delays(&self) -> usize {
+        self.state().delays
+    }
+
     /// Waits until so many clients have ended; how.
     pub(super) fn ended(&self, count: usize) -> Vec<String> {
         let started = Instant::now();
@@ -72,6 +80,10 @@ impl Fake {
 }
 
 impl Function for Fake {
+    fn delayed(&self, _error: &io::Error) {
+        self.state().delays += 1;
+    }
+
     fn region_len(&self, index: usize) -> u64 {
         match index {
             region::BAR0 => 0x1000,
@@ -93,6 +105,7 @@ impl Function for Fake {
         if region != region::BAR0 || offset == REFUSED {
             return Err(Errno::IO);
         }
+        assert_ne!(offset, PANICS, "a fault of the function");
         let at = usize::try_from(offset).unwrap();
         bytes.copy_from_slice(&self.state().bar[at..at + bytes.len()]);
         Ok(())
