@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use stroma_local::PeerError;
+
 use crate::Errno;
 use crate::body::{
     ACTION_TRIGGER, DATA_DESCRIPTORS, DeviceInfo, DmaMap, DmaUnmap, InterruptInfo, READ, RegionAccess,
@@ -30,6 +32,14 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Whoever serves there is not trusted: memory and descriptors are lent to servers.
+    #[error("connecting to {}: {source}", path.display())]
+    Untrusted {
+        /// The socket.
+        path: PathBuf,
+        /// What is wrong.
+        source: PeerError,
     },
     /// The server said no.
     #[error("{command:?}: the server refuses: {source}")]
@@ -84,13 +94,15 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the device that is served at `path`.
+    /// Connects to the device that is served at `path` by this user or root.
     ///
     /// # Errors
-    /// When nobody serves there, or it is busy, or speaks another version.
+    /// When nobody serves there, or another user does, or it is busy, or speaks another version.
     pub fn connect(path: &Path) -> Result<Self, Error> {
         let stream = UnixStream::connect(path);
         let stream = stream.map_err(|source| Error::Connect { path: path.to_path_buf(), source })?;
+        let trusted = stroma_local::trust_peer(&stream);
+        trusted.map_err(|source| Error::Untrusted { path: path.to_path_buf(), source })?;
         let socket = Socket::with_patience(stream, PATIENCE);
         let mut client = Self { socket, next: Mutex::new(0), capabilities: Capabilities::default() };
         let body = client.request(Command::Version, &[&version::ours()], &[])?;

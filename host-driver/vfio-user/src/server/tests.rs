@@ -13,6 +13,8 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::geteuid;
+use rustix::thread::{Uid, set_thread_res_uid};
 
 use super::*;
 use crate::Client;
@@ -176,6 +178,28 @@ fn a_function_is_free_and_clean_again_after_its_session_has_panicked() {
         assert!(ending.contains("a fault of the function"), "{ending}");
         assert_eq!(fake.read(0, 1), None);
     }
+}
+
+#[test]
+fn a_server_of_another_user_is_told_nothing() {
+    if !geteuid().is_root() {
+        eprintln!("left out: only root can be another user");
+        return;
+    }
+    let path = tempfile::tempdir().unwrap().keep().join("card");
+    std::fs::set_permissions(path.parent().unwrap(), PermissionsExt::from_mode(0o777)).unwrap();
+    let served = path.clone();
+    // Whose a server is the system remembers from when it listened.
+    let listening = thread::spawn(move || {
+        let nobody = Uid::from_raw(65534);
+        set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        UnixListener::bind(served).unwrap()
+    });
+    let listener = listening.join().unwrap();
+    let refused = Client::connect(&path).unwrap_err();
+    assert!(matches!(refused, client::Error::Untrusted { .. }), "{refused}");
+    assert!(refused.to_string().contains("user 65534 serves there, and this is user 0"), "{refused}");
+    assert_eq!(listener.accept().unwrap().0.read(&mut [0]).unwrap(), 0);
 }
 
 #[test]
