@@ -1,7 +1,7 @@
 //! Somebody outside of the simulation, behind a Unix datagram socket: one raw Ethernet frame a datagram, which is what QEMU's
 //! `-netdev dgram` speaks.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,13 @@ pub struct Socket {
 pub type Datagram = Outside<Socket>;
 
 impl Datagram {
-    /// Binds a socket at `near`, in place of what was left there, for somebody whose socket is at `far`.
+    /// Binds a socket at `near`, in place of one that was left there, for somebody whose socket is at `far`. It is its user's alone.
     ///
     /// # Errors
-    /// When the socket cannot be made there.
+    /// When something else is there, or the socket cannot be made.
     pub fn bind(near: &Path, far: &Path) -> io::Result<Self> {
-        match std::fs::remove_file(near) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let socket = UnixDatagram::bind(near)?;
+        stroma_local::remove_socket(near)?;
+        let socket = stroma_local::datagram(near)?;
         socket.set_nonblocking(true)?;
         Ok(Self::new(Socket { socket, far: far.to_path_buf() }))
     }
@@ -52,6 +49,9 @@ impl Door for Socket {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+    use std::os::unix::fs::PermissionsExt;
+
     use tempfile::tempdir;
 
     use super::super::Peer;
@@ -85,6 +85,28 @@ mod tests {
             [peer.transmit(3), peer.transmit(4), peer.transmit(5)],
             [Some(padded), Some(vec![4; 61]), None]
         );
+    }
+
+    #[test]
+    fn what_is_no_socket_stays_where_it_is_and_a_socket_that_was_left_is_replaced() {
+        let folder = tempdir().unwrap();
+        let [near, far] = ["near", "far"].map(|name| folder.path().join(name));
+        std::fs::write(&near, "mine").unwrap();
+        let refused = Datagram::bind(&near, &far).expect_err("a file is there");
+        assert_eq!(refused.kind(), ErrorKind::AddrInUse);
+        assert_eq!(std::fs::read_to_string(&near).unwrap(), "mine");
+        std::fs::remove_file(&near).unwrap();
+        drop(Datagram::bind(&near, &far).unwrap());
+        Datagram::bind(&near, &far).expect("in place of one that nobody has");
+    }
+
+    #[test]
+    fn a_socket_is_its_users_alone() {
+        let folder = tempdir().unwrap();
+        let [near, far] = ["near", "far"].map(|name| folder.path().join(name));
+        let _peer = Datagram::bind(&near, &far).unwrap();
+        let mode = std::fs::symlink_metadata(&near).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]
