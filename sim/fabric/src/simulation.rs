@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::time::Duration;
 
-use stroma_abi::regs::map::VECTORS;
 use stroma_sim::World;
 use stroma_sim::host::bars::Access;
 use stroma_sim::host::iommu::{self, MapError, PAGE_BYTES};
@@ -110,7 +109,7 @@ impl Simulation {
                 .unmap_between(first, last)
                 .map(|()| 0)
                 .map_err(|error| errno(&error)),
-            Order::Connect { start, bells } => self.hosts[card].connect(start, bells),
+            Order::Connect { start, bells } => self.hosts[card].bells.connect(start, bells).map(|()| 0),
             Order::Master(may) => {
                 self.master(card, may);
                 Ok(0)
@@ -118,7 +117,7 @@ impl Simulation {
             Order::Reset => {
                 self.master(card, false);
                 self.world.reset(card);
-                self.hosts[card].pending = [false; VECTORS];
+                self.hosts[card].bells.forget();
                 self.load(card);
                 Ok(0)
             }
@@ -238,7 +237,7 @@ impl Simulation {
             let _ = answer.send(Ok(0));
         }
         while let Some(vector) = card.interrupt() {
-            host.interrupt(vector.into());
+            host.bells.ring(vector.into());
         }
         for fault in card.iommu().take_faults() {
             if host.faults == 0 {
