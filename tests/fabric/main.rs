@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use process::{Process, Stage, connected, is_root};
+use process::{Process, Stage, become_server, connected, is_root};
 use stroma_device::{Backend, Error, VfioUser};
 use stroma_fabric::{Fabric, Plan, Report};
 use stroma_party::MEMORY;
@@ -154,7 +154,13 @@ fn a_card_that_is_taken_is_refused_with_what_to_do() {
     let stage = Stage::new();
     let cards = stage.serve("cards", &[]);
     let (_client, _) = cards.client(0);
-    let Err(refused) = VfioUser::open(cards.socket(0)) else { panic!("it is taken") };
+    let socket = cards.socket(0).to_path_buf();
+    // Root trusts no other user's fabric: who asks is the user who serves.
+    let asked = thread::spawn(move || {
+        become_server();
+        VfioUser::open(&socket).map(drop)
+    });
+    let Err(refused) = asked.join().unwrap() else { panic!("it is taken") };
     assert!(matches!(refused, Error::Backend { .. }));
     assert!(refused.to_string().contains("one process at a time"), "{refused}");
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::thread::{Uid, set_thread_res_uid};
 use stroma_sim::Kind;
 use stroma_top::Profile;
 use tempfile::TempDir;
@@ -91,6 +92,14 @@ impl Drop for Process {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Gives this thread the user as whom processes run here.
+pub(crate) fn become_server() {
+    if is_root() {
+        let nobody = Uid::from_raw(NOBODY);
+        set_thread_res_uid(nobody, nobody, nobody).unwrap();
     }
 }
 
