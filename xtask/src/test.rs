@@ -1,5 +1,6 @@
 //! `test`: the checks of the sources, then every test of the workspace.
 
+mod absent;
 mod choice;
 pub(crate) mod gating;
 pub(crate) mod lanes;

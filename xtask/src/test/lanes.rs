@@ -8,6 +8,7 @@
 
 mod widths;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
@@ -18,7 +19,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use super::absent;
 use super::choice::Choice;
+use crate::tools::Tools;
 use crate::{libclang, process};
 
 /// Programs that take longest begin first, so that no core waits for one at the end.
@@ -72,7 +75,7 @@ pub(crate) struct Program {
     folder: PathBuf,
     /// Of its tests, those whose names contain this.
     filter: Option<String>,
-    environment: Vec<(String, String)>,
+    environment: Vec<(OsString, OsString)>,
 }
 
 /// Runs every test program, then the examples in the documentation.
@@ -94,6 +97,10 @@ pub(crate) fn filtered(filter: &str) -> Result<()> {
 /// Runs the test programs that Cargo builds for these arguments; an error names those that fail.
 fn all_of(arguments: &[String], filter: Option<&str>, effort: Effort) -> Result<()> {
     let mut programs = programs(&build(arguments)?)?;
+    let path = absent::path(&Tools::load()?, &stroma_verilate::tools_dir().join("absent"))?;
+    for program in &mut programs {
+        program.environment.push(("PATH".into(), path.clone()));
+    }
     programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
     let failed = side_by_side(&programs, filter, effort)?;
     if !failed.is_empty() {
