@@ -1,29 +1,7 @@
 //! How much a story of chance tells: a quarter of it, with one seed, in `cargo xtask test`; all of it in `cargo xtask nightly`.
 
-use std::env;
-
 use stroma_top::Profile;
-
-/// Set to `full` for all of it.
-const VARIABLE: &str = "STROMA_EFFORT";
-
-/// So many of `count` are told now.
-///
-/// # Panics
-/// When the variable says neither `full` nor `quarter`.
-#[must_use]
-pub fn share(count: usize) -> usize {
-    if is_full() { count } else { count.div_ceil(4) }
-}
-
-/// Of these seeds, those that have their turn now: the first, or all.
-///
-/// # Panics
-/// As [`share`]; when there is none.
-#[must_use]
-pub fn seeds(all: &[u64]) -> &[u64] {
-    if is_full() { all } else { &all[..1] }
-}
+pub use stroma_verilate::effort::{is_full, seeds, share};
 
 /// The widths at which the function that asks tells its story now: one, of many stories half at each; or both.
 #[macro_export]
@@ -51,14 +29,6 @@ pub fn widths(story: &str) -> Vec<Profile> {
 pub fn moments(profile: Profile, all: &[u64]) -> Vec<u64> {
     let skipped = usize::from(profile == Profile::HundredGig);
     if is_full() { all.to_vec() } else { all.iter().copied().skip(skipped).step_by(2).collect() }
-}
-
-fn is_full() -> bool {
-    match env::var(VARIABLE).as_deref() {
-        Err(_) | Ok("quarter") => false,
-        Ok("full") => true,
-        Ok(other) => panic!("{VARIABLE} is `{other}`: it may be `full` or `quarter`"),
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use stroma_abi::kernel::consistency::{Consistency, OBJECT_MAX};
 use stroma_kernel_client::consistency::{request, seal};
 use stroma_kernel_models::consistency;
 use stroma_kernel_rig::Rig;
+use stroma_verilate::effort::is_full;
 
 use super::ConsistencyKernel;
 
@@ -131,6 +132,8 @@ fn recovers_from_reset() {
 fn the_largest_number_of_attempts_is_kept() {
     let mut rig = wide();
     rig.latency = (1, 2);
-    assert_eq!(rig.answer(&task(8, u16::MAX, 0)), 0x100);
-    assert_eq!(rig.moves.reads.len(), usize::from(u16::MAX));
+    // More than a byte holds, or as many as there may be.
+    let attempts = if is_full() { u16::MAX } else { 0x1ff };
+    assert_eq!(rig.answer(&task(8, attempts, 0)), 0x100);
+    assert_eq!(rig.moves.reads.len(), usize::from(attempts));
 }

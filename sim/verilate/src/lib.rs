@@ -50,6 +50,7 @@ mod bundle;
 mod cache;
 mod compile;
 mod cxx;
+pub mod effort;
 mod error;
 mod ffi;
 mod header;

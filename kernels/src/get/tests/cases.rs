@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use stroma_hw::testing::stalls_of;
 use stroma_kernel_rig::STREAMS;
 use stroma_verilate::Pause;
+use stroma_verilate::effort::share;
 
 use super::{BUCKETS, Bed, SIZES, key, scene, task};
 
 pub(super) fn built_tables<const D: usize>(rig: &mut Bed<D>) {
     let mut statuses = BTreeMap::new();
-    for seed in 0..40 {
+    for seed in 0..share(64) as u64 {
         rig.reset(seed);
         rig.latency = [(10, 2000), (10, 30), (2000, 2001)][usize::try_from(seed % 3).expect("small")];
         for invocation in scene::built(rig, 8) {
@@ -21,12 +22,12 @@ pub(super) fn built_tables<const D: usize>(rig: &mut Bed<D>) {
     }
     let told: Vec<u32> = statuses.keys().copied().collect();
     assert_eq!(told, [0, 3, 0x100, 0x103], "{statuses:x?}");
-    assert!(statuses.values().all(|count| *count >= 10), "{statuses:x?}");
+    assert!(statuses.values().all(|count| *count >= share(10)), "{statuses:x?}");
 }
 
 pub(super) fn hostile_tables<const D: usize>(rig: &mut Bed<D>) {
     let mut statuses = BTreeMap::new();
-    for seed in 0..100 {
+    for seed in 0..share(100) as u64 {
         rig.reset(seed);
         rig.latency = [(10, 2000), (10, 30), (2000, 2001)][usize::try_from(seed % 3).expect("small")];
         for invocation in scene::hostile(rig, 8) {
@@ -37,7 +38,7 @@ pub(super) fn hostile_tables<const D: usize>(rig: &mut Bed<D>) {
     }
     let told: Vec<u32> = statuses.keys().copied().collect();
     assert_eq!(told, [0, 2, 3, 6, 0x100, 0x101, 0x102, 0x103], "every ending came: {statuses:x?}");
-    assert!(statuses.values().all(|count| *count >= 10), "{statuses:x?}");
+    assert!(statuses.values().all(|count| *count >= share(10)), "{statuses:x?}");
 }
 
 pub(super) fn stalls<const D: usize>(rig: &mut Bed<D>) {

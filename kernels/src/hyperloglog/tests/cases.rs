@@ -8,12 +8,13 @@ use stroma_hw::testing::stalls_of;
 use stroma_kernel_models::Invocation;
 use stroma_kernel_rig::STREAMS;
 use stroma_verilate::Pause;
+use stroma_verilate::effort::share;
 
 use super::{ALL, Bed, NAME, of, scene};
 
 pub(super) fn random_scenes<const D: usize>(rig: &mut Bed<D>) {
     let mut statuses = BTreeMap::new();
-    for seed in 0..24 {
+    for seed in 0..share(48) as u64 {
         rig.begin(seed);
         rig.latency =
             [(10, 2000), (10, 30), (2000, 2001), (112, 113)][usize::try_from(seed % 4).expect("small")];
@@ -27,7 +28,7 @@ pub(super) fn random_scenes<const D: usize>(rig: &mut Bed<D>) {
     }
     let told: Vec<u32> = statuses.keys().copied().collect();
     assert_eq!(told, [0, 2, 6, 0x100, 0x101], "every ending came: {statuses:x?}");
-    assert!(statuses.values().all(|count| *count >= 10), "{statuses:x?}");
+    assert!(statuses.values().all(|count| *count >= share(10)), "{statuses:x?}");
 }
 
 pub(super) fn stalls<const D: usize>(rig: &mut Bed<D>) {
@@ -37,7 +38,7 @@ pub(super) fn stalls<const D: usize>(rig: &mut Bed<D>) {
         rig.latency = (10, 60);
         rig.outstanding = 8;
         rig.pause(pauses);
-        for invocation in scene::invocations(rig, 12) {
+        for invocation in scene::invocations(rig, share(12) as u64) {
             rig.call(invocation);
         }
         rig.ask(&of(Action::Take), Vec::new());

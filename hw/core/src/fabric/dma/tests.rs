@@ -1,3 +1,4 @@
+use stroma_verilate::effort::share;
 use stroma_verilate::{Pause, SplitMix64};
 
 use super::rig::{READERS, Rig, STREAMS, WRITERS};
@@ -82,15 +83,15 @@ fn agrees_with_the_model_under_stalls() {
         wide.rng = SplitMix64::new(seed);
         wide.latency = [10, 300, 2000][usize::try_from(seed % 3).expect("small")];
         wide.pause(pauses.clone());
-        live(&mut wide, 40);
+        live(&mut wide, share(80) as u64);
         if seed % 3 == 0 {
             narrow.rng = SplitMix64::new(seed);
             narrow.pause(pauses);
-            live(&mut narrow, 20);
+            live(&mut narrow, share(40) as u64);
         }
     }
     for told in [counts(&wide.endings), counts(&narrow.endings)] {
-        assert!(told.iter().all(|count| *count > 10), "{told:?}");
+        assert!(told.iter().all(|count| *count > share(10)), "{told:?}");
     }
 }
 

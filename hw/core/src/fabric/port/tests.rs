@@ -6,6 +6,7 @@ mod streams;
 mod timing;
 
 use stroma_verilate::SplitMix64;
+use stroma_verilate::effort::share;
 
 use super::rig::kernel::{Plan, noise_bytes};
 use super::rig::{Manners, PEERS, Rig, ask, response, right};
@@ -31,12 +32,13 @@ fn serves_at<const D: usize>() {
         rig.rng = SplitMix64::new(seed as u64);
         rig.pause(pauses);
         rig.manners = manners(seed);
-        for _ in 0..60 {
+        let count = share(60);
+        for _ in 0..count {
             rig.random_request();
         }
         rig.settle();
-        assert_eq!(rig.pulses.invoked, 60);
-        assert_eq!(rig.pulses.answered_ok + rig.pulses.answered_failed, 60);
+        assert_eq!(rig.pulses.invoked, count);
+        assert_eq!(rig.pulses.answered_ok + rig.pulses.answered_failed, count);
         assert_eq!(rig.resets, 0);
     }
 }
