@@ -1,8 +1,8 @@
 //! The processes of a story, from outside.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions, set_permissions};
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -106,11 +106,13 @@ pub(crate) fn become_server() {
 /// The folder of a story, with the program of all its processes.
 pub(crate) struct Stage {
     folder: TempDir,
+    /// A folder that stays that of whoever tells the story.
+    apart: TempDir,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let stage = Self { folder: tempfile::tempdir().unwrap() };
+        let stage = Self { folder: tempfile::tempdir().unwrap(), apart: tempfile::tempdir().unwrap() };
         // Where the program and its cards were built nobody else may be allowed to go: they are installed.
         fs::create_dir(stage.path("bin")).unwrap();
         for profile in Profile::ALL {
@@ -154,11 +156,12 @@ impl Stage {
         Cards::of(self, Process::start(&self.program(), &arguments))
     }
 
-    /// The same, of root in a network of their own, which is as a script of the shell makes it.
+    /// The same, of root in a network of their own, which is as a script of the shell makes it. Root serves in a folder of its own.
     pub(crate) fn serve_apart(&self, script: &str, flags: &[&str]) -> Cards<'_> {
+        set_permissions(self.apart.path(), Permissions::from_mode(0o755)).unwrap();
         let mut command = Command::new("unshare");
         command.args(["--net", "sh", "-ec", &format!("{script}\nexec \"$@\""), "sh"]).arg(self.program());
-        command.args(["serve", "--sockets"]).arg(self.path("apart")).args(flags);
+        command.args(["serve", "--sockets"]).arg(self.apart.path()).args(flags);
         Cards::of(self, Process::spawn(&mut command))
     }
 }

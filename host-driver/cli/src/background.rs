@@ -1,6 +1,5 @@
 //! A fabric that outlives the command that starts it.
 
-use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -30,8 +29,7 @@ pub(crate) fn start(plan: &Plan) -> anyhow::Result<Status> {
         return Err(stroma_control::Error::Taken { folder: folder.clone(), process }.into());
     }
     let path = stroma_control::log(folder);
-    let made = File::create(&path).and_then(|_| File::options().append(true).open(&path));
-    let log = made.with_context(|| format!("making the log {}", path.display()))?;
+    let log = stroma_local::create(&path).with_context(|| format!("making the log {}", path.display()))?;
     let copy = log.try_clone().context("two hands for a log")?;
     let mut command = ourselves()?;
     command.args(["fabric", "--plan", "-"]).process_group(0).stdout(copy).stderr(log);

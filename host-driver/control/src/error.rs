@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use stroma_local::PathError;
+
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -22,11 +24,13 @@ pub enum Error {
         /// Who has it, if that is known.
         process: Option<u32>,
     },
-    /// In a place that everybody may write to, somebody else was there before.
-    #[error("{} is not a folder of this user's alone, and so not to be trusted: remove it, or set STROMA_FABRIC", folder.display())]
-    Foreign {
+    /// Another user decides what is in it.
+    #[error("the folder {} is not to be trusted: {source}", folder.display())]
+    Untrusted {
         /// Which.
         folder: PathBuf,
+        /// Who, and by what right.
+        source: PathError,
     },
     /// A file or a socket of the folder cannot be had.
     #[error("{doing} {}: {source}", path.display())]

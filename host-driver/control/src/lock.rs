@@ -26,7 +26,7 @@ pub struct Starting {
 }
 
 fn open(path: PathBuf) -> Result<File, Error> {
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = stroma_local::open(File::options().read(true).write(true).create(true), &path);
     file.map_err(|source| Error::Io { doing: "opening the lock", path, source })
 }
 
@@ -79,7 +79,7 @@ impl Starting {
 /// Whether a fabric has the folder, and which process it is, if that is known already.
 #[must_use]
 pub fn holder(folder: &Path) -> Option<Option<u32>> {
-    let mut file = File::open(place::lock(folder)).ok()?;
+    let mut file = stroma_local::open(File::options().read(true), &place::lock(folder)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(process(&mut file)),
         _ => None,
@@ -95,6 +95,9 @@ fn process(file: &mut File) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+    use std::{fs, io};
+
     use super::*;
 
     #[test]
@@ -113,6 +116,33 @@ mod tests {
         drop(lock);
         assert_eq!(holder(folder.path()), None);
         Lock::take(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn a_link_or_a_second_name_in_the_place_of_a_lock_leaves_its_target_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("precious");
+        fs::write(&target, "7").unwrap();
+        let places = [place::lock(folder.path()), place::starting(folder.path())];
+        let makers: [fn(&PathBuf, &PathBuf) -> io::Result<()>; 2] =
+            [|from, to| symlink(from, to), |from, to| fs::hard_link(from, to)];
+        for make in makers {
+            for path in &places {
+                make(&target, path).unwrap();
+            }
+            let refused = [
+                Lock::take(folder.path()).expect_err("no lock"),
+                Starting::take(folder.path()).expect_err("no lock"),
+            ];
+            for (refused, path) in refused.iter().zip(&places) {
+                assert!(refused.to_string().contains(path.to_str().unwrap()), "{refused}");
+            }
+            assert_eq!(holder(folder.path()), None);
+            assert_eq!(fs::read_to_string(&target).unwrap(), "7");
+            for path in &places {
+                fs::remove_file(path).unwrap();
+            }
+        }
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
-use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
@@ -39,12 +38,12 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes a folder if it is missing. The one that is meant when nobody says is for its user alone.
+/// Makes a folder if it is missing, which nobody else may write to. The one that is meant when nobody says is for its user alone.
 ///
 /// # Errors
-/// When it cannot be made, or somebody else made it.
+/// When it cannot be made, or another user decides what is in it.
 pub fn make(folder: &Path) -> Result<(), Error> {
-    let mode = if folder == own() { 0o700 } else { 0o777 };
+    let mode = if folder == own() { 0o700 } else { 0o755 };
     DirBuilder::new().recursive(true).mode(mode).create(folder).map_err(|source| Error::Io {
         doing: "making the folder",
         path: folder.to_path_buf(),
@@ -53,18 +52,10 @@ pub fn make(folder: &Path) -> Result<(), Error> {
     trust(folder)
 }
 
-/// Refuses a folder that stands where this user's should, and is somebody else's: in `/tmp` anybody can be there first.
+/// Refuses a folder in which another user decides what is there: who connects to a socket in it would lend him his memory.
 pub(crate) fn trust(folder: &Path) -> Result<(), Error> {
-    if folder == own() { trust_as(folder, user()) } else { Ok(()) }
-}
-
-fn trust_as(folder: &Path, user: u32) -> Result<(), Error> {
-    match fs::symlink_metadata(folder) {
-        Ok(found) if found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0 => Ok(()),
-        Ok(_) => Err(Error::Foreign { folder: folder.to_path_buf() }),
-        Err(source) if source.kind() == ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(Error::Io { doing: "looking at the folder", path: folder.to_path_buf(), source }),
-    }
+    let judged = stroma_local::trust_folder(folder);
+    judged.map_err(|source| Error::Untrusted { folder: folder.to_path_buf(), source })
 }
 
 /// The socket of a card.
@@ -109,10 +100,11 @@ pub(crate) fn starting(folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::Permissions;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::{Client, find};
 
     #[test]
     fn each_user_has_a_folder_of_his_own() {
@@ -129,20 +121,20 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_made_or_may_write_to_is_not_trusted() {
+    fn a_folder_that_others_may_write_to_is_neither_served_in_nor_asked() {
         let outer = tempfile::tempdir().unwrap();
         let folder = outer.path().join("folder");
-        let trusted = |path: &Path, user| trust_as(path, user).is_ok();
-        assert!(trusted(&folder, user()), "there is none yet");
-        fs::create_dir(&folder).unwrap();
-        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
-        assert!(trusted(&folder, user()));
-        assert!(!trusted(&folder, user() + 1), "another user's");
-        let link = outer.path().join("link");
-        symlink(&folder, &link).unwrap();
-        assert!(!trusted(&link, user()), "a link leads where somebody wants");
+        make(&folder).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder) & 0o022, 0, "whatever the usual rights are");
         fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
-        let error = trust_as(&folder, user()).unwrap_err().to_string();
-        assert!(error.contains("not to be trusted"), "{error}");
+        let asked = [make(&folder).err(), Client::connect(&folder).err(), find(&folder).err()];
+        for refused in asked {
+            let refused = refused.expect("it is refused").to_string();
+            let says = format!("the folder {} is not to be trusted: others may write to", folder.display());
+            assert!(refused.starts_with(&says) && refused.contains("mode 777"), "{refused}");
+        }
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        assert!(find(&folder).unwrap().is_none());
     }
 }

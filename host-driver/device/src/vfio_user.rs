@@ -51,13 +51,20 @@ impl VfioUser {
     /// Opens the card that is served at a socket: lets it answer and do DMA, and connects its interrupts.
     ///
     /// # Errors
-    /// When nobody serves there, somebody else has the card, or it is none; the error says what to do.
+    /// When nobody serves there, another user does or decides who does, somebody else has the card, or it is none; the error says what
+    /// to do.
     pub fn open(socket: &Path) -> Result<Self> {
         let name = socket.display().to_string();
         let failed = |step: &str| {
             let operation = format!("{step} {name}");
             move |source: client::Error| refused(operation, source)
         };
+        // Before anything is said: whoever decides which socket this is gets the memory that is lent to it.
+        stroma_local::trust_path(socket).map_err(|source| Error::Backend {
+            operation: format!("opening the card at {name}"),
+            advice: None,
+            source: source.into(),
+        })?;
         let client = Client::connect(socket).map_err(failed("opening the card at"))?;
         let info = client.info().map_err(failed("asking what is at"))?;
         if info.flags & PCI == 0 {

@@ -66,7 +66,7 @@ pub(crate) fn find(device: *const ibv_device) -> Outcome<Found> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *mut ibv_device {
     pointer("ibv_get_device_list", || {
-        let mut list: Vec<*mut ibv_device> = places::cards().iter().map(seen).collect();
+        let mut list: Vec<*mut ibv_device> = places::cards()?.iter().map(seen).collect();
         if !count.is_null() {
             // SAFETY: by contract.
             unsafe { *count = c_int::try_from(list.len()).unwrap_or(c_int::MAX) };

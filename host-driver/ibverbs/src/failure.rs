@@ -3,6 +3,7 @@
 use std::{any::Any, env, fmt, panic, sync::LazyLock};
 
 use libc::{c_int, c_void};
+use stroma_local::PathError;
 use stroma_verbs::{CommandStatus, Error};
 
 /// Set to anything, calls that fail say why on standard error: an error number says little.
@@ -17,6 +18,8 @@ pub(crate) enum Failure {
     Verbs(Error),
     /// The call itself.
     Call { errno: c_int, why: &'static str },
+    /// Another user decides which cards there are.
+    Untrusted(PathError),
     /// A fault of this library, which must not end the program.
     Panic(String),
 }
@@ -51,6 +54,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Verbs(error) => error.fmt(out),
             Self::Call { why, .. } => out.write_str(why),
+            Self::Untrusted(error) => write!(out, "STROMA_FABRIC: {error}"),
             Self::Panic(text) => write!(out, "a fault of the library: {text}"),
         }
     }
@@ -61,6 +65,7 @@ impl Failure {
     pub(crate) fn errno(&self) -> c_int {
         match self {
             Self::Call { errno, .. } => *errno,
+            Self::Untrusted(_) => libc::EACCES,
             Self::Panic(_) => libc::EIO,
             Self::Verbs(error) => errno_of(error),
         }

@@ -117,7 +117,7 @@ pub unsafe extern "C" fn rdma_get_devices(count: *mut c_int) -> *mut *mut ibv_co
         let mut opened = lock(&OPENED);
         if opened.is_empty() {
             // One that another process has is not for this one.
-            let cards = places::cards();
+            let cards = places::cards()?;
             let contexts = cards.iter().map(device::seen).map(context::open);
             opened.extend(contexts.filter_map(Result::ok).map(<*mut ibv_context>::expose_provenance));
         }

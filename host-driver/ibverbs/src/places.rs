@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -42,17 +42,21 @@ pub(crate) struct Found {
 }
 
 /// All cards within reach, by their numbers: those of the fabric, then those of the machine.
-pub(crate) fn cards() -> Vec<Found> {
-    let mut found = fabric();
+///
+/// # Errors
+/// When another user decides which cards are in the folder of the fabric.
+pub(crate) fn cards() -> Outcome<Vec<Found>> {
+    let mut found = env::var_os(FABRIC).map_or(Ok(Vec::new()), |folder| fabric(Path::new(&folder)))?;
     let next = found.last().map_or(0, |last| last.number.saturating_add(1));
     found.extend((next..u8::MAX).zip(boards()).map(|(number, place)| Found { number, place }));
     let wanted = env::var(CARD).ok().and_then(|number| number.parse::<u8>().ok());
     found.retain(|card| wanted.is_none_or(|wanted| card.number == wanted));
-    found
+    Ok(found)
 }
 
-fn fabric() -> Vec<Found> {
-    let Some(folder) = env::var_os(FABRIC) else { return Vec::new() };
+/// The cards of a fabric, to which the program will lend its memory.
+fn fabric(folder: &Path) -> Outcome<Vec<Found>> {
+    stroma_local::trust_folder(folder).map_err(Failure::Untrusted)?;
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let card = |entry: fs::DirEntry| {
         let number = entry.file_name().to_str()?.strip_prefix("card")?.parse().ok()?;
@@ -60,7 +64,7 @@ fn fabric() -> Vec<Found> {
     };
     let mut found: Vec<Found> = entries.filter_map(card).collect();
     found.sort();
-    found
+    Ok(found)
 }
 
 fn boards() -> Vec<Place> {
@@ -133,7 +137,25 @@ const NO_ADDRESS: Failure = Failure::Call {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        fs::{Permissions, set_permissions},
+        os::unix::fs::PermissionsExt,
+    };
+
     use super::*;
+
+    #[test]
+    fn a_folder_that_others_may_write_to_has_no_cards() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("card1"), "").unwrap();
+        let found = fabric(folder.path()).unwrap();
+        assert_eq!(found.iter().map(|card| card.number).collect::<Vec<_>>(), [1]);
+        set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let refused = fabric(folder.path()).unwrap_err();
+        assert_eq!(refused.errno(), libc::EACCES);
+        let (says, path) = (refused.to_string(), folder.path().display().to_string());
+        assert!(says.starts_with("STROMA_FABRIC: others may write to") && says.contains(&path), "{says}");
+    }
 
     #[test]
     fn a_card_has_the_interface_identifier_of_its_mac_address() {

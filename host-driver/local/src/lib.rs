@@ -1,8 +1,9 @@
 //! Sockets and files of this machine that no other user has a hand in.
 //!
 //! A driver lends its memory to whoever serves a card, and a fabric writes to files in a folder that others may know. So both ask the
-//! same questions here: who may change what a path leads to ([`trust_path`]), who is at the other end of a socket ([`trust_peer`]),
-//! who may connect to one of ours ([`listen`], [`datagram`]), and is a file the one it seems to be ([`open`]).
+//! same questions here: who may change what a path leads to ([`trust_path`], [`trust_folder`]), who is at the other end of a socket
+//! ([`trust_peer`]), who may connect to one of ours ([`listen`], [`datagram`]), and is a file the one it seems to be ([`open`],
+//! [`create`]).
 //!
 //! A user trusts himself and root; nobody else, group or not.
 //!
@@ -18,8 +19,8 @@ mod socket;
 mod tell;
 
 pub use accept::accept;
-pub use file::open;
-pub use path::{PathError, trust_path};
+pub use file::{create, open};
+pub use path::{PathError, trust_folder, trust_path};
 pub use peer::{PeerError, trust_peer};
 pub use socket::{datagram, listen, remove_socket};
 pub use tell::tell;

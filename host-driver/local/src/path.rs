@@ -20,22 +20,30 @@ const STICKY: u32 = 0o1000;
 #[non_exhaustive]
 pub enum PathError {
     /// A part of it is another user's.
-    #[error("{} is user {owner}'s, and this is user {user}: whoever owns a part of a path decides what is there", path.display())]
+    #[error(
+        "{} is user {owner}'s (mode {:o}), and this is user {user}: whoever owns a part of a path decides what is there",
+        path.display(), mode & 0o7777
+    )]
     Foreign {
         /// Which part.
         path: PathBuf,
         /// Whose it is.
         owner: u32,
+        /// Its rights.
+        mode: u32,
         /// Who asks.
         user: u32,
     },
     /// A folder on it is everybody's, or a group's.
     #[error(
-        "others may write to {} (mode {:o}), and put what they like there: `chmod go-w` it, or use another folder", path.display(), mode & 0o7777
+        "others may write to {} (user {owner}'s, mode {:o}), and put what they like there: `chmod go-w` it, or use another folder",
+        path.display(), mode & 0o7777
     )]
     Writable {
         /// Which.
         path: PathBuf,
+        /// Whose it is.
+        owner: u32,
         /// Its rights.
         mode: u32,
     },
@@ -61,6 +69,23 @@ pub fn trust_path(path: &Path) -> Result<(), PathError> {
     trust_as(&path, user())
 }
 
+/// Refuses a folder in which another user may make something: as [`trust_path`], and the folder itself is written by its owner alone.
+/// The names in it are known beforehand, and in a folder such as `/tmp` whoever comes first has them. A folder that is not there is
+/// still to be made.
+///
+/// # Errors
+/// As [`trust_path`].
+pub fn trust_folder(folder: &Path) -> Result<(), PathError> {
+    trust_path(folder)?;
+    let path = folder.to_path_buf();
+    match fs::metadata(folder) {
+        Ok(found) if found.mode() & WRITABLE == 0 => Ok(()),
+        Ok(found) => Err(PathError::Writable { path, owner: found.uid(), mode: found.mode() }),
+        Err(source) if source.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(PathError::System { path, source }),
+    }
+}
+
 /// The parts of a path, the next one last.
 fn parts(path: &Path) -> Vec<OsString> {
     path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
@@ -80,7 +105,7 @@ fn trust_as(path: &Path, user: u32) -> Result<(), PathError> {
             Err(source) => return Err(system(source)),
         };
         if !is_trusted(found.uid(), user) {
-            return Err(PathError::Foreign { path: next, owner: found.uid(), user });
+            return Err(PathError::Foreign { path: next, owner: found.uid(), mode: found.mode(), user });
         }
         if found.is_symlink() {
             links += 1;
@@ -92,7 +117,7 @@ fn trust_as(path: &Path, user: u32) -> Result<(), PathError> {
             continue;
         }
         if found.is_dir() && found.mode() & WRITABLE != 0 && found.mode() & STICKY == 0 {
-            return Err(PathError::Writable { path: next, mode: found.mode() });
+            return Err(PathError::Writable { path: next, owner: found.uid(), mode: found.mode() });
         }
         here = next;
     }
@@ -136,7 +161,21 @@ mod tests {
             assert!(matches!(refused, PathError::Writable { .. }), "{name}: {refused}");
         }
         let refused = judged("all/own/card0").unwrap_err().to_string();
-        assert!(refused.contains("/all (mode 777)"), "{refused}");
+        assert!(refused.contains(&format!("/all (user {}'s, mode 777)", user())), "{refused}");
+    }
+
+    #[test]
+    fn a_folder_is_written_by_its_owner_alone_sticky_or_not() {
+        let outer = folders(&[("own", 0o755), ("sticky", 0o1777), ("sticky/own", 0o700)]);
+        let judged = |name: &str| trust_folder(&outer.path().join(name));
+        for name in ["own", "sticky/own", "missing", "sticky/missing"] {
+            judged(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        let refused = judged("sticky").unwrap_err();
+        assert!(matches!(refused, PathError::Writable { .. }), "{refused}");
+        symlink("sticky", outer.path().join("link")).unwrap();
+        let refused = judged("link").unwrap_err();
+        assert!(matches!(refused, PathError::Writable { .. }), "{refused}");
     }
 
     #[test]

@@ -21,6 +21,17 @@ fn what_is_written_is_read_back_to_the_nanosecond() {
 }
 
 #[test]
+fn a_link_in_the_place_of_a_capture_leaves_its_target_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let [target, link] = ["precious", "card0.pcapng"].map(|name| folder.path().join(name));
+    std::fs::write(&target, "mine").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let refused = Writer::create(&link).err().expect("it is not written");
+    assert!(matches!(refused, Error::Io { what: "creating", .. }), "{refused}");
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine");
+}
+
+#[test]
 fn a_recorded_frame_knows_its_way_and_its_fault() {
     let path = scratch("recorded.pcapng");
     let mut writer = Writer::create(&path).unwrap();

@@ -23,13 +23,13 @@ pub struct Writer<W: Write = File> {
 }
 
 impl Writer {
-    /// Creates the file, or empties it.
+    /// Creates the file for its user alone, or empties it. A link in its place is refused, as is another user's file.
     ///
     /// # Errors
     /// When it cannot be created or written.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let io = |source| Error::Io { what: "creating", path: path.to_owned(), source };
-        Self::begin(File::create(path).map_err(io)?, path, vec![])
+        Self::begin(stroma_local::create(path).map_err(io)?, path, vec![])
     }
 }
 

@@ -1,5 +1,7 @@
 //! One fabric a folder.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -59,7 +61,7 @@ fn a_fabric_in_the_background_is_served_when_the_command_returns() {
     VfioUser::open(&socket).unwrap();
     let log = stage.fabric().join("fabric.log");
     until("its log tells of the client", || {
-        std::fs::read_to_string(&log).unwrap().contains("has come").then_some(())
+        fs::read_to_string(&log).unwrap().contains("has come").then_some(())
     });
 }
 
@@ -69,4 +71,35 @@ fn a_fabric_that_does_not_start_in_the_background_says_why() {
     let said = stage.run(&["fabric", "--cards", "3", "--detach"]);
     assert_eq!(said.code, Some(1));
     assert!(said.error.contains("3 stations, cards and ends, on a cable"), "{said:?}");
+}
+
+#[test]
+fn a_link_in_the_place_of_the_log_or_the_lock_leaves_its_target_as_it_is() {
+    let stage = Stage::new();
+    let (folder, target) = (stage.fabric(), stage.path("precious"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(&target, "mine").unwrap();
+    for name in ["fabric.log", "lock"] {
+        let link = folder.join(name);
+        symlink(&target, &link).unwrap();
+        let said = stage.run(&["fabric", "--cards", "1", "--detach", "--linger", "1"]);
+        assert_eq!(said.code, Some(1), "{name}: {said:?}");
+        assert!(said.error.contains("it is a symbolic link: remove it"), "{name}: {said:?}");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine", "{name}");
+        fs::remove_file(&link).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_that_others_may_write_to_is_not_used() {
+    let stage = Stage::new();
+    let folder = stage.fabric();
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+    for words in [&["fabric", "--cards", "1", "--linger", "1"][..], &["devices"], &["exec", "--", "true"]] {
+        let said = stage.run(words);
+        assert_eq!(said.code, Some(1), "{words:?}: {said:?}");
+        let says = format!("others may write to {} (user", folder.display());
+        assert!(said.error.contains(&says) && said.error.contains("mode 777"), "{words:?}: {said:?}");
+    }
 }

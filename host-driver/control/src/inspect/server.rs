@@ -3,18 +3,14 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, fchmod};
-use rustix::net::{
-    self, AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
-};
+use rustix::net::{self, SendFlags};
 
 use super::{Question, Report, Told};
 use crate::{Answer, Error, REQUEST_MAX, place, read_line};
@@ -23,8 +19,6 @@ use crate::{Answer, Error, REQUEST_MAX, place, read_line};
 pub const QUESTION_PATIENCE: Duration = Duration::from_secs(1);
 /// How long an answer may take to be fetched.
 pub const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
-/// Connections that wait; one more waits to connect.
-const WAITING: i32 = 16;
 /// After a connection that could not be had, such as for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes that are sent at once: the system keeps the time of each alone.
@@ -63,7 +57,8 @@ impl Inspection {
     ) -> Result<Self, Error> {
         let failed = |source| Error::Io { doing: "listening at", path: path.clone(), source };
         path.parent().map_or(Ok(()), place::make)?;
-        let listener = open(&path).map_err(failed)?;
+        let listener = stroma_local::remove_socket(&path).and_then(|()| stroma_local::listen(&path));
+        let listener = listener.map_err(failed)?;
         let desk = Arc::new(Desk { listener, is_closing: AtomicBool::new(false), guest: Mutex::default() });
         let served = Arc::clone(&desk);
         let thread =
@@ -71,19 +66,6 @@ impl Inspection {
         let thread = thread.inspect_err(|_| drop(fs::remove_file(&path))).map_err(failed)?;
         Ok(Self { desk, path, process: std::process::id(), thread: Some(thread) })
     }
-}
-
-/// A socket that is its user's alone from the beginning: the system makes it with the rights that its descriptor has.
-fn open(path: &Path) -> io::Result<UnixListener> {
-    // What is no socket is not ours to remove, and cannot be bound to.
-    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-        fs::remove_file(path)?;
-    }
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-    bind(&socket, &SocketAddrUnix::new(path)?)?;
-    listen(&socket, WAITING)?;
-    Ok(socket.into())
 }
 
 impl Drop for Inspection {

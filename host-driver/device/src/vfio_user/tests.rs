@@ -2,6 +2,8 @@
 
 use std::{
     collections::BTreeMap,
+    fs::{Permissions, set_permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::PathBuf,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -179,6 +181,20 @@ fn an_interrupt_is_kept_until_somebody_waits_and_taken_once() {
     assert_eq!(card.wait(31, Duration::ZERO).unwrap(), Wake::TimedOut);
     assert!(matches!(card.wait(VECTORS, Duration::ZERO), Err(Error::NoVector { .. })));
     assert!(card.event_fd(31).is_some() && card.event_fd(VECTORS).is_none());
+}
+
+#[test]
+fn a_card_on_a_path_that_another_user_may_change_is_not_opened() {
+    let (path, _fake) = served(card());
+    let folder = path.parent().unwrap();
+    set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
+    let refused = VfioUser::open(&path).err().expect("others may put another socket there");
+    let says = refused.to_string();
+    let owner = folder.metadata().unwrap().uid();
+    let expected = format!("others may write to {} (user {owner}'s, mode 777)", folder.display());
+    assert!(says.starts_with("opening the card at") && says.contains(&expected), "{says}");
+    set_permissions(folder, Permissions::from_mode(0o700)).unwrap();
+    VfioUser::open(&path).unwrap();
 }
 
 #[test]
