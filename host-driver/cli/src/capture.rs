@@ -71,10 +71,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     sink.finish()?;
-    match lost {
-        0 => eprintln!("{frames} frames"),
-        _ => eprintln!("{frames} frames; {lost} more were lost, because they were not taken in time"),
-    }
+    stroma_local::tell(&match lost {
+        0 => format!("{frames} frames"),
+        _ => format!("{frames} frames; {lost} more were lost, because they were not taken in time"),
+    });
     Ok(())
 }
 

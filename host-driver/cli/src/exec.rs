@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     command.envs(environment(folder.as_deref(), card, &address, &library)?);
     let error = command.exec();
     let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
-    eprintln!("error: running {}: {error}", program[0].display());
+    stroma_local::tell(&format!("error: running {}: {error}", program[0].display()));
     Ok(ExitCode::from(code))
 }
 

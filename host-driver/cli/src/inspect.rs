@@ -77,13 +77,13 @@ fn show(source: Source, choice: &Choice) -> anyhow::Result<Shown> {
 fn everywhere(folder: &Path, choice: &Choice) -> anyhow::Result<Vec<Shown>> {
     let shown = Source::all(folder)?.into_iter().map(|source| show(source, choice));
     Ok(shown
-        .filter_map(|shown| shown.inspect_err(|error| eprintln!("{}", crate::words(error))).ok())
+        .filter_map(|shown| shown.inspect_err(|error| stroma_local::tell(&crate::words(error))).ok())
         .collect())
 }
 
 fn tell(arguments: &Arguments, shown: &[Shown]) -> anyhow::Result<()> {
     if shown.is_empty() {
-        eprintln!("no program that tells of its card has one open");
+        stroma_local::tell("no program that tells of its card has one open");
     } else {
         let reports: Vec<_> = shown.iter().map(|shown| &shown.told.report).collect();
         let missing = arguments.choice.missing(&reports);

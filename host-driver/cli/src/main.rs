@@ -1,6 +1,7 @@
 //! `stroma`: the command line of the card.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(feature = "sim")]
 mod background;
@@ -153,7 +154,7 @@ fn main() -> ExitCode {
         if error.is::<out::Closed>() {
             return ExitCode::SUCCESS;
         }
-        eprintln!("error: {}", words(&error));
+        stroma_local::tell(&format!("error: {}", words(&error)));
         ExitCode::FAILURE
     })
 }
@@ -214,7 +215,8 @@ fn list(place: &Place, json: bool) -> anyhow::Result<()> {
     let folder = place.folder();
     let devices = devices::Devices::find(&folder)?;
     if devices.are_none() && !json {
-        eprintln!("no cards: no fabric runs at {}, and no PCI device is 10ee:5354", folder.display());
+        let folder = folder.display();
+        stroma_local::tell(&format!("no cards: no fabric runs at {folder}, and no PCI device is 10ee:5354"));
         return Ok(());
     }
     show(&devices, json)

@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     cut.finish().with_context(|| format!("writing {}", path.display()))?;
     progress.finish();
     let cycles = reached.unwrap_or(0).saturating_sub(waves.time).div_ceil(TIMES);
-    eprintln!("{cycles} cycles of stroma{card} in {}", path.display());
+    stroma_local::tell(&format!("{cycles} cycles of stroma{card} in {}", path.display()));
     Ok(())
 }
 

@@ -7,13 +7,14 @@
 //!   FOLDER/control            requests and answers, a line of JSON each
 //!   FOLDER/lock               held by the fabric for as long as it runs, and holds its process number
 //!   FOLDER/starting           held by who is about to start one
-//!   FOLDER/fabric.log         what a fabric in the background tells
+//!   FOLDER/fabric.log         what a fabric in the background tells; fabric.log.1 before that, when it was full
 //! ```
 //!
 //! [`folder`] says which folder is meant when nobody says. [`Lock`] is how a fabric takes it, [`Client`] asks the fabric there, in the
 //! words of [`Request`]. [`inspect`] is how a driver is asked what is on its card.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod client;
 mod error;

@@ -37,6 +37,7 @@
 //! the card, and a slice of it, which needs the only share, can be had before mapping and after unmapping alone.
 
 #![deny(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod backend;
 pub mod barrier;

@@ -6,6 +6,8 @@ use libc::{c_int, c_void};
 use stroma_local::PathError;
 use stroma_verbs::{CommandStatus, Error};
 
+use crate::told;
+
 /// Set to anything, calls that fail say why on standard error: an error number says little.
 const VARIABLE: &str = "STROMA_DEBUG";
 
@@ -95,13 +97,14 @@ fn errno_of(error: &Error) -> c_int {
 
 /// Carries a call out, whatever happens in it.
 fn carry_out<T>(name: &str, call: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    told::guard();
     // What a call leaves half done is guarded by locks that each leave what they guard whole.
     let outcome = panic::catch_unwind(panic::AssertUnwindSafe(call));
     let outcome = outcome.unwrap_or_else(|cause| Err(Failure::Panic(words(&*cause))));
     if let Err(failure) = &outcome
         && *IS_TOLD
     {
-        eprintln!("stroma: {name}: {failure}");
+        told::tell(&format!("stroma: {name}: {failure}"));
     }
     outcome
 }

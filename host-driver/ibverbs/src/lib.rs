@@ -17,6 +17,8 @@
 //! 4. All calls may be made from all threads, as libibverbs has it. A child of the process must not use a card of its parent.
 //! 5. `STROMA_DEBUG` set to anything makes calls that fail say why.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod absent;
 mod acks;
 mod address;
@@ -45,6 +47,7 @@ mod query;
 mod queue;
 mod region;
 mod shared;
+mod told;
 mod window;
 mod work;
 

@@ -7,12 +7,14 @@
 //!
 //! A user trusts himself and root; nobody else, group or not.
 //!
-//! Two more keep long-running threads alive: [`accept`] and [`tell`].
+//! Three more keep long-running threads going: [`accept`], [`tell`] and [`Log`].
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod accept;
 mod file;
+mod log;
 mod path;
 mod peer;
 mod socket;
@@ -20,6 +22,7 @@ mod tell;
 
 pub use accept::accept;
 pub use file::{create, open};
+pub use log::Log;
 pub use path::{PathError, trust_folder, trust_path};
 pub use peer::{PeerError, trust_peer};
 pub use socket::{datagram, listen, remove_socket};

@@ -70,6 +70,7 @@
 //! one alone, and each has a sketch of its own. Nothing watches how long a call in software takes.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod book;
 mod caller;

@@ -52,6 +52,7 @@
 //!    posted one batch at a time.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod access;
 mod address_handle;

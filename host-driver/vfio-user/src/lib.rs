@@ -15,6 +15,7 @@
 //! pinned page or a signal handler: what is no longer there is an error of one call ([`memory`](server::memory)).
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod body;
 pub mod client;

@@ -6,9 +6,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use stroma_local::Log;
 use stroma_top::Profile;
 
 use crate::{EndPlan, Error, Fabric, FaultPlan, LinkPlan, Plan, Report, TimingPlan, Wire};
+
+/// Bytes of a fabric's log; as many are kept of the one before.
+const LOG_MAX: u64 = 4 << 20;
 
 /// Runs simulated cards, and serves each at a socket for one process at a time.
 ///
@@ -125,18 +130,36 @@ impl Arguments {
 /// Runs the cards until the process is ended, or nobody has come for as long as the plan says.
 #[must_use]
 pub fn run(arguments: Arguments) -> ExitCode {
-    let report: Report = Arc::new(|line| eprintln!("{line}"));
-    let started = arguments.plan().and_then(|plan| Ok((Fabric::start(&plan, &report)?, plan)));
-    let (fabric, plan) = match started {
-        Ok(started) => started,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
+    serve(arguments).unwrap_or_else(|error| {
+        stroma_local::tell(&format!("error: {error}"));
+        ExitCode::FAILURE
+    })
+}
+
+fn serve(arguments: Arguments) -> Result<ExitCode, Error> {
+    let plan = arguments.plan()?;
+    may_open_more();
+    let log = Log::start(&stroma_control::log(&plan.sockets), LOG_MAX).map_err(Error::Log)?;
+    let teller = log.clone();
+    let report: Report = Arc::new(move |line| teller.tell(line));
+    let started = Fabric::start(&plan, &report);
+    if started.is_err() {
+        log.settle();
+    }
+    let fabric = started?;
     // Nobody may be listening, and the cards are served all the same.
     let _ = tell(&plan);
-    if fabric.wait() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let ended_well = fabric.wait();
+    log.settle();
+    Ok(if ended_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Takes as many descriptors as this process may have: those that clients lend come on top of its own, and the usual limit would be
+/// reached by the clients of five cards together.
+fn may_open_more() {
+    let limit = getrlimit(Resource::Nofile);
+    // With fewer it is as before.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// A line for each card, and an empty one: all of them are served.

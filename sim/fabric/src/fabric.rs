@@ -94,6 +94,9 @@ pub enum Error {
     /// Frames cannot be recorded there.
     #[error(transparent)]
     Capture(#[from] pcap::Error),
+    /// Nothing can be told.
+    #[error("starting the log: {0}")]
+    Log(#[source] io::Error),
     /// A card cannot be served there.
     #[error("serving a card at {}: {source}", path.display())]
     Socket {

@@ -12,6 +12,7 @@
 //! what the others order, and simulates. One more socket is for questions about the fabric itself ([`stroma_control`]). [`Plan`] says which cards there are and how they are connected, [`Fabric`] runs them.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bell;
 pub mod cli;

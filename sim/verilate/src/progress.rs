@@ -26,7 +26,7 @@ impl Progress {
         bar.set_message(what.clone());
         bar.enable_steady_tick(Duration::from_secs(1));
         if bar.is_hidden() {
-            eprintln!("{what} ...");
+            stroma_local::tell(&format!("{what} ..."));
         }
         Self { what, total: total.max(1), started: Instant::now(), done: Mutex::new(0), bar }
     }
@@ -38,7 +38,7 @@ impl Progress {
         *done += units;
         self.bar.inc(units);
         if let Some(line) = self.bar.is_hidden().then(|| line(self, before, *done)).flatten() {
-            eprintln!("{line}");
+            stroma_local::tell(&line);
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use stroma_device::VfioUser;
@@ -102,4 +103,27 @@ fn a_folder_that_others_may_write_to_is_not_used() {
         let says = format!("others may write to {} (user", folder.display());
         assert!(said.error.contains(&says) && said.error.contains("mode 777"), "{words:?}: {said:?}");
     }
+}
+
+#[test]
+fn a_fabric_has_as_many_descriptors_as_it_may_and_goes_on_when_nobody_reads_what_it_tells() {
+    let stage = Stage::new();
+    // As a shell of an ordinary user has it: fewer than there may be.
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -S -n 512 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_stroma")]);
+    command.args(["fabric", "--cards", "1"]).env("STROMA_FABRIC", stage.fabric()).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Before a line is told.
+    drop((child.stdout.take(), child.stderr.take()));
+    let status = until("a fabric serves", || stage.status());
+    for _ in 0..3 {
+        VfioUser::open(&stage.fabric().join("card0")).unwrap();
+    }
+    let limits = fs::read_to_string(format!("/proc/{}/limits", status.process)).unwrap();
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let [soft, hard] = [0, 1].map(|place| files.split_whitespace().nth(place).unwrap().to_owned());
+    assert!(soft == hard && soft != "512", "{files}");
+    assert!(child.try_wait().unwrap().is_none(), "it runs");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
