@@ -275,6 +275,11 @@ pub enum Advice {
     /// Somebody else has the card.
     #[error("a card serves one process at a time: end the one that has it, or take another card")]
     Busy,
+    /// The server keeps no more for one client.
+    #[error(
+        "a served card keeps so much for one client and no more: map less at a time, docs/vfio.md tells how much"
+    )]
+    Budget,
     /// This process cannot lend its memory.
     #[error(
         "mount /proc, and let the process open /proc/self/mem: it cannot as an ordinary user when it is not dumpable"

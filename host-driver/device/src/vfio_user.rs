@@ -128,6 +128,7 @@ fn refused(operation: String, source: client::Error) -> Error {
         (client::Error::Connect { .. }, _) => Some(Advice::Fabric),
         (_, Some(Errno::BUSY)) => Some(Advice::Busy),
         (_, Some(Errno::PERM)) => Some(Advice::Namespace),
+        (_, Some(Errno::NOMEM | Errno::NOSPC | Errno::MFILE)) => Some(Advice::Budget),
         _ => None,
     };
     Error::Backend { operation, advice, source: source.into() }

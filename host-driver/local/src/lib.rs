@@ -24,7 +24,7 @@ pub use accept::accept;
 pub use file::{create, open};
 pub use log::Log;
 pub use path::{PathError, trust_folder, trust_path};
-pub use peer::{PeerError, trust_peer};
+pub use peer::{PeerError, process, trust_peer};
 pub use socket::{datagram, listen, remove_socket};
 pub use tell::tell;
 

@@ -33,6 +33,13 @@ pub fn trust_peer(stream: &UnixStream) -> Result<(), PeerError> {
     judge(peer, user())
 }
 
+/// The process at the other end of a socket, the one that connected or listened; `None` when the system does not know.
+#[must_use]
+pub fn process(stream: &UnixStream) -> Option<u32> {
+    let pid = socket_peercred(stream).ok()?.pid;
+    u32::try_from(pid.as_raw_nonzero().get()).ok()
+}
+
 fn judge(peer: u32, user: u32) -> Result<(), PeerError> {
     if is_trusted(peer, user) { Ok(()) } else { Err(PeerError::Stranger { peer, user }) }
 }
@@ -45,6 +52,7 @@ mod tests {
     fn ones_own_and_roots_servers_are_trusted_and_no_others() {
         let (near, _far) = UnixStream::pair().unwrap();
         trust_peer(&near).expect("both ends are this process's");
+        assert_eq!(process(&near), Some(std::process::id()));
         assert!(judge(7, 7).is_ok() && judge(0, 7).is_ok() && judge(0, 0).is_ok());
         for (peer, user) in [(8, 7), (7, 0), (65534, 7)] {
             let refused = judge(peer, user).unwrap_err().to_string();

@@ -5,9 +5,12 @@
 //!    there are [`WAITING_MAX`]; the connection of one more is closed.
 //! 2. However a client ends (it closes the socket, it dies, it says what is no message, serving it panics), the function is told, and
 //!    takes care that nothing of the client is left before the next one is let in.
-//! 3. A request that makes no sense is answered with an error and changes nothing. Where the bytes cannot even be taken for
+//! 3. Of what costs the server something a client has a budget ([`FILES_MAX`], [`MAPS_MAX`](crate::version::MAPS_MAX), [`BYTES_MAX`]).
+//!    Beyond it requests are refused.
+//! 4. A request that makes no sense is answered with an error and changes nothing. Where the bytes cannot even be taken for
 //!    a message, the connection ends. Neither concerns any other server.
 
+mod budget;
 mod faults;
 pub mod memory;
 mod session;
@@ -24,6 +27,7 @@ use std::time::Duration;
 
 use crate::Errno;
 use crate::socket::{self, Socket};
+pub use budget::{BYTES_MAX, Beyond, FILES_MAX};
 pub use faults::Faults;
 use memory::Window;
 
@@ -100,7 +104,7 @@ pub trait Function: Send + Sync + 'static {
     /// Lets the device at memory.
     ///
     /// # Errors
-    /// When something is mapped there already (`EEXIST`), the range is none, or there is no room for another.
+    /// When something is mapped there already (`EEXIST`), or the range is none.
     fn map(&self, range: Range) -> Result<(), Errno>;
 
     /// Takes the mappings away that lie between these addresses, both included. The device touches them no more.
@@ -120,6 +124,9 @@ pub trait Function: Send + Sync + 'static {
     /// # Errors
     /// When it cannot be reset.
     fn reset(&self) -> Result<(), Errno>;
+
+    /// The client wanted more than its budget has, and was refused.
+    fn refused(&self, beyond: Beyond);
 
     /// No client can be let in for a while: the system refuses what serving one takes. It is tried again.
     fn delayed(&self, error: &io::Error);

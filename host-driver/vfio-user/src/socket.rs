@@ -70,6 +70,8 @@ pub struct Socket {
     /// Becomes readable when the process that connected has ended.
     process: Option<OwnedFd>,
     patience: Option<Duration>,
+    /// Descriptors that one message may bring.
+    descriptors: usize,
 }
 
 impl Socket {
@@ -80,13 +82,20 @@ impl Socket {
         let process = socket_peercred(&stream).ok();
         // A system without such descriptors tells the end of a process by the end of its sockets.
         let process = process.and_then(|peer| pidfd_open(peer.pid, PidfdFlags::empty()).ok());
-        Self { stream, sending: Mutex::default(), process, patience: None }
+        Self { stream, sending: Mutex::default(), process, patience: None, descriptors: DESCRIPTORS_MAX }
     }
 
     /// An end that gives up when nothing moves for so long.
     #[must_use]
     pub fn with_patience(stream: UnixStream, patience: Duration) -> Self {
-        Self { stream, sending: Mutex::default(), process: None, patience: Some(patience) }
+        let (sending, patience) = (Mutex::default(), Some(patience));
+        Self { stream, sending, process: None, patience, descriptors: DESCRIPTORS_MAX }
+    }
+
+    /// The same, when no message needs its descriptors: the system closes them unseen.
+    #[must_use]
+    pub fn without_descriptors(stream: UnixStream, patience: Duration) -> Self {
+        Self { descriptors: 0, ..Self::with_patience(stream, patience) }
     }
 
     /// Ends the connection: whoever waits at this end, to send or to receive, waits no more.
@@ -179,7 +188,8 @@ impl Socket {
         let mut got = 0;
         while got < bytes.len() {
             let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
-            let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+            let room: &mut [MaybeUninit<u8>] = if self.descriptors == 0 { &mut [] } else { &mut space };
+            let mut ancillary = RecvAncillaryBuffer::new(room);
             let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
             let mut part = [IoSliceMut::new(&mut bytes[got..])];
             match recvmsg(&self.stream, &mut part, &mut ancillary, flags) {
@@ -189,7 +199,9 @@ impl Socket {
                             descriptors.extend(arrived);
                         }
                     }
-                    if received.flags.contains(ReturnFlags::CTRUNC) || descriptors.len() > DESCRIPTORS_MAX {
+                    // More than there was room for, where there is any.
+                    let are_cut = received.flags.contains(ReturnFlags::CTRUNC) && self.descriptors > 0;
+                    if are_cut || descriptors.len() > self.descriptors {
                         return Err(Error::Descriptors);
                     }
                     if received.bytes == 0 {

@@ -1,13 +1,15 @@
 //! The socket where a fabric is asked about itself.
 //!
 //! 1. Requests and answers are lines of JSON ([`stroma_control::Request`]). What is no request is answered with an error.
-//! 2. Each connection has a thread, and there are [`PLACES`]; one more is answered with an error and closed.
+//! 2. Each connection has a thread, and there are [`PLACES`](guests::PLACES), of one process [`PLACES_OF_ONE`](guests::PLACES_OF_ONE);
+//!    one more is answered with an error and closed.
 //! 3. Of these at most [`CAPTURES`] follow the frames of a port. Such a connection ends when one of the two closes it, however slow the other is;
 //!    what he is too slow for is lost to him and counted.
 //! 4. A request is there within [`PATIENCE`], in [`REQUEST_MAX`] bytes, and so long may its answer take to be fetched. Otherwise the
 //!    connection ends. Nobody else notices, the cards least of all.
 
 mod frames;
+mod guests;
 
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -23,13 +25,12 @@ use stroma_control::{Answer, CardStatus, REQUEST_MAX, Request, Status, Waves, re
 use stroma_vfio_user::body::region;
 
 use crate::clients::{Client, Clients};
+use crate::control::guests::Guests;
 use crate::function;
 use crate::order::{Order, Orders};
 use crate::{Plan, Report};
 
-/// Connections at a time.
-const PLACES: usize = 32;
-/// Of these, those that follow frames.
+/// Connections at a time that follow frames.
 const CAPTURES: usize = 8;
 /// How long a request may take to arrive, and an answer to be fetched.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -65,17 +66,24 @@ impl Control {
     pub(crate) fn run(self, report: &Report) -> ! {
         let troubled =
             |error: &io::Error| report(&format!("control: nobody can be answered for a while: {error}"));
+        let guests = Arc::new(Guests::default());
         loop {
             let stream = stroma_local::accept(&self.listener, troubled);
-            // Each of those who talk has the desk, too.
-            if Arc::strong_count(&self.desk) > PLACES {
-                // A line fits into any socket's buffer; who does not read it loses it.
-                let _ = say(&stream, &Answer::<()>::Error(format!("{PLACES} others are being answered")));
-                continue;
-            }
+            let guest = match guests.let_in(&stream) {
+                Ok(guest) => guest,
+                Err(says) => {
+                    // A line fits into any socket's buffer; who does not read it loses it.
+                    let _ = say(&stream, &Answer::<()>::Error(says));
+                    continue;
+                }
+            };
             let desk = Arc::clone(&self.desk);
             let answering = thread::Builder::new().name("control".to_owned());
-            if let Err(error) = answering.spawn(move || desk.serve(&stream)) {
+            let answering = answering.spawn(move || {
+                let _guest = guest;
+                desk.serve(&stream);
+            });
+            if let Err(error) = answering {
                 troubled(&error);
             }
         }

@@ -9,12 +9,13 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stroma_abi::regs::map::{BAR0, BAR2_AT, DOORBELL_PAGE, VECTORS};
 use stroma_sim::host::bars::Access;
 use stroma_vfio_user::body::{interrupt, region};
-use stroma_vfio_user::server::{Ending, Faults, Range};
+use stroma_vfio_user::server::{Beyond, Ending, Faults, Range};
 use stroma_vfio_user::{Errno, Function};
 
 use crate::Report;
@@ -42,6 +43,8 @@ pub(crate) struct CardFunction {
     clients: Arc<Clients>,
     bar2_len: usize,
     plain: Mutex<Plain>,
+    /// Requests of the client that were beyond its budget.
+    refused: AtomicU64,
     report: Report,
 }
 
@@ -58,7 +61,8 @@ impl CardFunction {
         let vectors = u16::try_from(VECTORS).expect("few vectors");
         let config = ConfigSpace::new([BAR0.len, 0, bar2_len, 0, BAR4_LEN, 0], vectors);
         let plain = Mutex::new(Plain { config, table: [0; VECTORS * VECTOR_LEN] });
-        Self { number, orders, clients: Arc::clone(clients), bar2_len, plain, report: Arc::clone(report) }
+        let (clients, refused, report) = (Arc::clone(clients), AtomicU64::new(0), Arc::clone(report));
+        Self { number, orders, clients, bar2_len, plain, refused, report }
     }
 
     fn plain(&self) -> std::sync::MutexGuard<'_, Plain> {
@@ -192,6 +196,12 @@ impl Function for CardFunction {
         self.orders.give(Order::Reset).map(drop)
     }
 
+    fn refused(&self, beyond: Beyond) {
+        if self.refused.fetch_add(1, Ordering::Relaxed) == 0 {
+            (self.report)(&format!("card{}: its process may not show it {beyond}", self.number));
+        }
+    }
+
     fn delayed(&self, error: &io::Error) {
         (self.report)(&format!("card{}: no client can be let in for a while: {error}", self.number));
     }
@@ -200,6 +210,11 @@ impl Function for CardFunction {
         self.forget();
         let _ = self.orders.give(Order::Detach);
         self.clients.go(self.number);
+        let refused = self.refused.swap(0, Ordering::Relaxed);
+        if refused > 0 {
+            let number = self.number;
+            (self.report)(&format!("card{number}: {refused} requests beyond its budget were refused in all"));
+        }
         (self.report)(&format!("card{}: the process {ending}", self.number));
     }
 }
@@ -253,6 +268,28 @@ mod tests {
         drop(card);
         let told: Vec<&str> = orders.iter().collect();
         assert_eq!(told, ["access", "access", "may do DMA", "may not"]);
+    }
+
+    #[test]
+    fn requests_beyond_a_budget_are_told_of_once_and_counted_for_each_client() {
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let teller = Arc::clone(&told);
+        let report: Report = Arc::new(move |line| teller.lock().unwrap().push(line.to_owned()));
+        // Nobody simulates: that a client has gone is told all the same.
+        let orders = Orders::new(1).0.remove(0);
+        let card = CardFunction::new(0, orders, &Arc::new(Clients::new(1)), 4, &report);
+        for _ in 0..3 {
+            card.refused(Beyond::Files);
+        }
+        card.detach(&Ending::Left);
+        card.detach(&Ending::Left);
+        let expected = [
+            "card0: its process may not show it memory of more than 64 files",
+            "card0: 3 requests beyond its budget were refused in all",
+            "card0: the process has left",
+            "card0: the process has left",
+        ];
+        assert_eq!(*told.lock().unwrap(), expected);
     }
 
     #[test]

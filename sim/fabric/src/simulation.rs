@@ -12,7 +12,6 @@ use stroma_sim::host::bars::Access;
 use stroma_sim::host::iommu::{self, MapError, PAGE_BYTES};
 use stroma_vfio_user::Errno;
 use stroma_vfio_user::server::Range;
-use stroma_vfio_user::version::MAPS_MAX;
 
 use crate::Report;
 use crate::host::Host;
@@ -220,9 +219,6 @@ impl Simulation {
         let iommu = self.world.card_at_rest(card).iommu();
         if !size.is_multiple_of(PAGE_BYTES) {
             return Err(Errno::INVAL);
-        }
-        if iommu.mappings() >= MAPS_MAX {
-            return Err(Errno::NOSPC);
         }
         // What leads nowhere need not be mapped to fault.
         let Some(memory) = ClientMemory::of(range) else { return Ok(0) };

@@ -99,9 +99,8 @@ impl Iommu {
         Ok(())
     }
 
-    /// How many mappings there are.
-    #[must_use]
-    pub fn mappings(&self) -> usize {
+    #[cfg(test)]
+    fn mappings(&self) -> usize {
         self.mappings.len()
     }
 

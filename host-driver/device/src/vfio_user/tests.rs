@@ -10,7 +10,7 @@ use std::{
 
 use stroma_vfio_user::{
     Function, Server,
-    server::{Ending, Faults, Range},
+    server::{Beyond, Ending, Faults, Range},
 };
 
 use super::*;
@@ -89,6 +89,8 @@ impl Function for Fake {
         self.resets.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
+
+    fn refused(&self, _beyond: Beyond) {}
 
     fn delayed(&self, _error: &io::Error) {}
 

@@ -21,6 +21,8 @@ use std::sync::{Arc, Weak};
 use rustix::fs::{OFlags, fcntl_getfl, fstatfs};
 use rustix::io::Errno;
 
+use super::budget::{Beyond, FILES_MAX};
+
 /// What the system calls the file systems of shared memory and of processes.
 const TMPFS: u64 = 0x0102_1994;
 const PROC: u64 = 0x9fa0;
@@ -61,6 +63,27 @@ impl Window {
     }
 }
 
+/// Why memory is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// There is none.
+    Error(Errno),
+    /// There is no room for it.
+    Beyond(Beyond),
+}
+
+impl From<Errno> for Refusal {
+    fn from(error: Errno) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Beyond> for Refusal {
+    fn from(beyond: Beyond) -> Self {
+        Self::Beyond(beyond)
+    }
+}
+
 /// Which file, and how it is open.
 type Key = (u64, u64, u32);
 
@@ -80,8 +103,9 @@ impl Files {
     /// The memory that a descriptor stands for, of which `size` bytes from `offset` on are wanted.
     ///
     /// # Errors
-    /// `EPERM` when it is no memory of this client, `EINVAL` when it has no such bytes.
-    pub(super) fn window(&mut self, descriptor: OwnedFd, offset: u64, size: u64) -> Result<Window, Errno> {
+    /// `EPERM` when it is no memory of this client, `EINVAL` when it has no such bytes; and when it is one file more than a client may
+    /// show.
+    pub(super) fn window(&mut self, descriptor: OwnedFd, offset: u64, size: u64) -> Result<Window, Refusal> {
         let kind = fstatfs(&descriptor)?.f_type;
         let mode = fcntl_getfl(&descriptor)? & OFlags::ACCMODE;
         let file = File::from(descriptor);
@@ -90,16 +114,16 @@ impl Files {
         match u64::try_from(kind) {
             Ok(TMPFS) if found.is_file() => {
                 if found.len() < end {
-                    return Err(Errno::INVAL);
+                    return Err(Errno::INVAL.into());
                 }
             }
             Ok(PROC) => {
                 let own = self.process.and_then(|pid| std::fs::metadata(format!("/proc/{pid}/mem")).ok());
                 if own.is_none_or(|own| (own.dev(), own.ino()) != (found.dev(), found.ino())) {
-                    return Err(Errno::PERM);
+                    return Err(Errno::PERM.into());
                 }
             }
-            _ => return Err(Errno::PERM),
+            _ => return Err(Errno::PERM.into()),
         }
         let key = (found.dev(), found.ino(), mode.bits());
         if let Some(file) = self.open.get(&key).and_then(Weak::upgrade) {
@@ -107,6 +131,9 @@ impl Files {
         }
         let file = Arc::new(file);
         self.open.retain(|_, file| file.strong_count() > 0);
+        if self.open.len() >= FILES_MAX {
+            return Err(Beyond::Files.into());
+        }
         self.open.insert(key, Arc::downgrade(&file));
         Ok(Window { file, offset })
     }
@@ -188,14 +215,22 @@ mod tests {
         let refused = |files: &mut Files, file: &File, offset, size| {
             files.window(copy(file), offset, size).unwrap_err()
         };
-        assert_eq!(refused(&mut Files::of(Some(1)), &own, 0x1000, 64), Errno::PERM, "of another process");
-        assert_eq!(refused(&mut Files::default(), &own, 0x1000, 64), Errno::PERM, "of we do not know whom");
+        assert_eq!(
+            refused(&mut Files::of(Some(1)), &own, 0x1000, 64),
+            Errno::PERM.into(),
+            "of another process"
+        );
+        assert_eq!(
+            refused(&mut Files::default(), &own, 0x1000, 64),
+            Errno::PERM.into(),
+            "of we do not know whom"
+        );
         let mut files = Files::of(this);
         for path in ["/proc/self/stat", "/dev/zero", "/", "/proc/self/exe"] {
-            assert_eq!(refused(&mut files, &File::open(path).unwrap(), 0, 64), Errno::PERM, "{path}");
+            assert_eq!(refused(&mut files, &File::open(path).unwrap(), 0, 64), Errno::PERM.into(), "{path}");
         }
-        assert_eq!(refused(&mut files, &shared(4096), 0, 4097), Errno::INVAL);
-        assert_eq!(refused(&mut files, &shared(4096), u64::MAX, 2), Errno::INVAL);
-        assert_eq!(refused(&mut files, &own, 1 << 63, 64), Errno::INVAL);
+        assert_eq!(refused(&mut files, &shared(4096), 0, 4097), Errno::INVAL.into());
+        assert_eq!(refused(&mut files, &shared(4096), u64::MAX, 2), Errno::INVAL.into());
+        assert_eq!(refused(&mut files, &own, 1 << 63, 64), Errno::INVAL.into());
     }
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
-use super::memory::Files;
+use super::budget::Budget;
+use super::memory::{Files, Refusal, Window};
 use super::{Ending, Faults, Function, PATIENCE, Range, VERSION_PATIENCE};
 use crate::Errno;
 use crate::body::{
@@ -20,9 +21,10 @@ use crate::message::{Command, DATA_MAX, Message};
 use crate::socket::{self, Socket};
 use crate::version;
 
-/// Tells somebody who came too early; his question is waited for as long as his turn was, however slowly it comes.
+/// Tells somebody who came too early; his question is waited for as long as his turn was, however slowly it comes. Descriptors that
+/// he sends along are not taken: many may wait, and each could bring many.
 pub(super) fn refuse(stream: UnixStream, error: Errno) {
-    let socket = Socket::with_patience(stream, PATIENCE);
+    let socket = Socket::without_descriptors(stream, PATIENCE);
     if let Ok(message) = socket.receive_by(Instant::now() + PATIENCE) {
         // Who does not listen is refused all the same.
         let _ = socket.send(&message.header.failure(number(error)), &[], &[]);
@@ -36,7 +38,7 @@ pub(super) fn serve(socket: Socket, function: &dyn Function) {
     let served = panic::catch_unwind(AssertUnwindSafe(|| {
         let (faults, answered) = Faults::of(&socket);
         function.attach(process, faults);
-        Session { function, files: Files::of(process), answered }.run(&socket)
+        Session { function, files: Files::of(process), budget: Budget::default(), answered }.run(&socket)
     }));
     let ending = served.unwrap_or_else(|cause| Ending::Panicked(words(&*cause)));
     // A client that is sent away may hold its end open, and not listen to what is being told.
@@ -53,6 +55,7 @@ fn words(cause: &(dyn Any + Send)) -> String {
 struct Session<'a> {
     function: &'a dyn Function,
     files: Files,
+    budget: Budget,
     /// Where it is said that the client has answered to what it was told.
     answered: SyncSender<()>,
 }
@@ -121,8 +124,15 @@ impl Session<'_> {
         {
             return Err(Errno::INVAL);
         }
-        let window =
-            descriptors.pop().map(|file| self.files.window(file, map.offset, map.size)).transpose()?;
+        let lent = descriptors.pop().map(|file| self.window(file, &map)).transpose();
+        let window = lent.map_err(|refusal| match refusal {
+            Refusal::Error(error) => error,
+            Refusal::Beyond(beyond) => {
+                self.function.refused(beyond);
+                beyond.errno()
+            }
+        })?;
+        let is_counted = window.is_some();
         let range = Range {
             address: map.address,
             size: map.size,
@@ -130,18 +140,30 @@ impl Session<'_> {
             is_written: map.flags & WRITE != 0,
             window,
         };
-        self.function.map(range).map(|()| Vec::new())
+        self.function.map(range)?;
+        if is_counted {
+            self.budget.take(map.address, map.size);
+        }
+        Ok(Vec::new())
+    }
+
+    /// The memory that a descriptor stands for, if there is room for it in the budget.
+    fn window(&mut self, file: OwnedFd, map: &DmaMap) -> Result<Window, Refusal> {
+        self.budget.check(map.size)?;
+        self.files.window(file, map.offset, map.size)
     }
 
     /// A virtual machine takes away what it never gave, and more than there is; so a range may hold nothing, and end where
     /// addresses do.
-    fn unmap(&self, unmap: DmaUnmap) -> Answer {
-        match unmap.flags {
-            0 if unmap.size == 0 => {}
-            0 => self.function.unmap(unmap.address, unmap.address.saturating_add(unmap.size - 1))?,
-            UNMAP_ALL => self.function.unmap(0, u64::MAX)?,
+    fn unmap(&mut self, unmap: DmaUnmap) -> Answer {
+        let (first, last) = match unmap.flags {
+            0 if unmap.size == 0 => return Ok(unmap.to_bytes()),
+            0 => (unmap.address, unmap.address.saturating_add(unmap.size - 1)),
+            UNMAP_ALL => (0, u64::MAX),
             _ => return Err(Errno::INVAL),
-        }
+        };
+        self.function.unmap(first, last)?;
+        self.budget.give_back(first, last);
         Ok(unmap.to_bytes())
     }
 

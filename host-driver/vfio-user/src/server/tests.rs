@@ -1,6 +1,7 @@
 //! A server against clients of both kinds: those that keep to the rules, and those that do not.
 
 mod alone;
+mod budget;
 mod fake;
 mod faults;
 mod hostile;

@@ -100,9 +100,9 @@ fn a_request_that_is_too_long_ends_its_connection_and_no_other() {
 #[test]
 fn clients_that_say_nothing_leave_room_for_others_when_they_go() {
     let (folder, _) = desk(None);
-    let silent: Vec<UnixStream> = (0..PLACES).map(|_| connect(&folder)).collect();
+    let silent: Vec<UnixStream> = (0..guests::PLACES_OF_ONE).map(|_| connect(&folder)).collect();
     let refused = answers(&connect(&folder), "\n");
-    assert_eq!(refused, [format!(r#"{{"error":"{PLACES} others are being answered"}}"#)]);
+    assert_eq!(refused, [r#"{"error":"this process has 16 connections already"}"#]);
     drop(silent);
     let deadline = Instant::now() + PATIENCE;
     while Asker::connect(folder.path()).unwrap().ask::<()>(&Request::Hold {}).is_err() {

@@ -1,11 +1,12 @@
 //! What concerns a whole process, in one of its own.
 
-use std::process::Command;
+use std::process;
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::*;
+use crate::message::DESCRIPTORS_MAX;
 
 /// Set in a process that runs one test alone.
 const ALONE: &str = "STROMA_TEST_ALONE";
@@ -15,7 +16,7 @@ fn is_alone(test: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;
     }
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = process::Command::new(std::env::current_exe().unwrap());
     let name = format!("server::tests::alone::{test}");
     let told = command.args([&name, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
@@ -40,4 +41,36 @@ fn a_want_of_descriptors_passes_and_clients_are_let_in_again() {
     drop(early);
     Client::connect(&path).unwrap().info().unwrap();
     assert!(fake.delays() > 0, "it is told");
+}
+
+/// Who waits at the same time.
+const MANY: usize = 32;
+
+#[test]
+fn who_waits_or_is_refused_costs_the_server_a_connection_and_no_other_descriptor() {
+    if !is_alone("who_waits_or_is_refused_costs_the_server_a_connection_and_no_other_descriptor") {
+        return;
+    }
+    let (path, _fake) = served();
+    let _first = Client::connect(&path).unwrap();
+    let file = tempfile::tempfile().unwrap();
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open();
+    let waiting: Vec<Socket> = (0..MANY)
+        .map(|_| {
+            let socket = Socket::with_patience(UnixStream::connect(&path).unwrap(), PATIENCE);
+            // Not all of what it announces, so that the rest is waited for.
+            let header = Header::request(0, Command::Version, 64);
+            socket.send(&header, &[&[0; 8]], &[file.as_fd(); DESCRIPTORS_MAX]).unwrap();
+            socket
+        })
+        .collect();
+    let (started, mut most) = (Instant::now(), 0);
+    while started.elapsed() < 3 * PATIENCE {
+        most = most.max(open());
+        thread::sleep(PATIENCE / 100);
+    }
+    // Both ends of each are in this process.
+    assert!((before + 2 * MANY..before + 2 * MANY + 8).contains(&most), "{before} and then {most}");
+    drop(waiting);
 }

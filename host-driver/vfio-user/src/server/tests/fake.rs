@@ -23,6 +23,7 @@ struct State {
     events: BTreeMap<usize, OwnedFd>,
     endings: Vec<String>,
     delays: usize,
+    refused: Vec<Beyond>,
     faults: Option<Faults>,
 }
 
@@ -63,6 +64,11 @@ impl Fake {
         write(&self.state().events[&vector], &1_u64.to_ne_bytes()).unwrap();
     }
 
+    /// What a client was refused for its budget.
+    pub(super) fn refused(&self) -> Vec<Beyond> {
+        self.state().refused.clone()
+    }
+
     /// How often it was told that nobody can be let in.
     pub(super) fn delays(&self) -> usize {
         self.state().delays
@@ -80,6 +86,10 @@ impl Fake {
 }
 
 impl Function for Fake {
+    fn refused(&self, beyond: Beyond) {
+        self.state().refused.push(beyond);
+    }
+
     fn delayed(&self, _error: &io::Error) {
         self.state().delays += 1;
     }
