@@ -1,6 +1,7 @@
 //! Cards in a process of their own, and clients in others: what one of them does, or how it ends, concerns the others as
 //! little as with cards in different machines.
 
+mod hostile;
 mod process;
 
 use std::fs::Permissions;
@@ -8,9 +9,11 @@ use std::io::Write;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use hostile::{Attacker, pester};
 use process::{Process, Stage, become_server, connected, is_root};
 use stroma_device::{Backend, Error, VfioUser};
 use stroma_fabric::{Fabric, Plan, Report};
@@ -145,6 +148,68 @@ fn a_hostile_client_is_sent_away_and_the_other_card_does_not_notice() {
         stream.write_all(bytes).unwrap();
     }
     let (mut near, place) = cards.client(0);
+    reconnect(&mut near, &place, &mut far);
+    exchange([&mut near, &mut far]);
+}
+
+/// Ends what goes on until then, should the story end before.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Rounds of attacks, each of every kind.
+const ROUNDS: usize = 80;
+
+#[test]
+fn clients_that_keep_to_no_rule_do_not_disturb_others_at_work() {
+    let stage = Stage::new();
+    let mut cards = stage.serve("cards", &["--cards", "3", "--wire", "switch"]);
+    let [mut near, mut far] = cards.clients();
+    let started = Instant::now();
+    exchange([&mut near, &mut far]);
+    // On a machine whose processors are taken, and for a simulation that has a third card at work.
+    let patience = 20 * started.elapsed() + Duration::from_secs(20);
+    let over = AtomicBool::new(false);
+    let sockets = [0, 1, 2].map(|card| cards.socket(card).to_path_buf());
+    let control = stroma_control::control(sockets[0].parent().unwrap());
+    thread::scope(|scope| {
+        let _end = End(&over);
+        let attacking = scope.spawn(|| {
+            let mut attacker = Attacker::new(&sockets[2], 1);
+            attacker.attack(share(ROUNDS));
+            attacker.tally
+        });
+        // At cards that others have.
+        let crowding = scope.spawn(|| {
+            let mut attackers = [Attacker::new(&sockets[0], 2), Attacker::new(&sockets[1], 3)];
+            while !over.load(Ordering::Relaxed) {
+                attackers.iter_mut().for_each(Attacker::crowd);
+            }
+            attackers.map(|attacker| attacker.tally.connections).iter().sum::<usize>()
+        });
+        let pestering = scope.spawn(|| pester(&control, 10 * share(ROUNDS)));
+        while !attacking.is_finished() || !pestering.is_finished() {
+            let started = Instant::now();
+            exchange([&mut near, &mut far]);
+            assert!(started.elapsed() < patience, "{:?} of {patience:?}", started.elapsed());
+        }
+        over.store(true, Ordering::Relaxed);
+        let tally = attacking.join().unwrap();
+        let (crowded, pestered) = (crowding.join().unwrap(), pestering.join().unwrap());
+        println!("{tally:?}, {crowded} connections at taken cards, {pestered} questions");
+        let rounds = share(ROUNDS);
+        assert!(tally.connections >= 10 * rounds && tally.endings > 0, "{tally:?}");
+        assert!(tally.answers > 50 * rounds && tally.refusals > 20 * rounds, "{tally:?}");
+        assert!(crowded > 200 && pestered > 10 * rounds);
+    });
+    assert!(cards.are_running());
+    near.finish();
+    // The card that was attacked serves whoever comes next, as if nothing had been.
+    let (mut near, place) = cards.client_as(0, 2, &[]);
     reconnect(&mut near, &place, &mut far);
     exchange([&mut near, &mut far]);
 }
