@@ -203,7 +203,7 @@ enum Task {
     ///
     /// Each refusal names the place, the reason and what to write instead.
     SourceCheck,
-    /// Check that docs/testplan.md names tests that exist and run
+    /// Check that docs/testplan.md and SECURITY.md name tests that exist and run
     Testplan {
         /// Print the name of every test there is, as the plan would write it
         #[arg(long)]

@@ -29,7 +29,9 @@ pub(crate) fn stages() -> Vec<Stage> {
     vec![
         source_check(),
         Stage::new("programs", "add the program to tools.toml", programs::run),
-        Stage::new("testplan", "name existing tests in docs/testplan.md", || testplan::run(false)),
+        Stage::new("testplan", "name existing tests in docs/testplan.md and SECURITY.md", || {
+            testplan::run(false)
+        }),
         Stage::new("errors", "give each row of docs/errors.md a test, and each code a row", errors_doc::run),
         tests(|| lanes::run(Effort::Quarter)),
         Stage::new(

@@ -1,4 +1,4 @@
-//! `testplan`: every promise in `docs/testplan.md` names a test that exists and runs.
+//! `testplan`: every promise in `docs/testplan.md` and in `SECURITY.md` names a test that exists and runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,13 @@ use syn::{Attribute, Item};
 
 use crate::workspace::{self, Source};
 
+/// Where promises are written down.
+const PLANS: [&str; 2] = ["docs/testplan.md", "SECURITY.md"];
+
 /// Test functions by the name the plan uses, and whether they are ignored.
 pub(crate) type Tests = BTreeMap<String, bool>;
 
-/// Checks the plan, or with `list` prints the name of every test there is.
+/// Checks the plans, or with `list` prints the name of every test there is.
 pub(crate) fn run(list: bool) -> Result<()> {
     let tests = find_tests()?;
     if list {
@@ -22,9 +25,12 @@ pub(crate) fn run(list: bool) -> Result<()> {
         }
         return Ok(());
     }
-    let path = workspace::root().join("docs/testplan.md");
-    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    let rows = check(&text, &tests)?;
+    let mut rows = 0;
+    for plan in PLANS {
+        let path = workspace::root().join(plan);
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        rows += check(&text, &tests).with_context(|| plan.to_owned())?;
+    }
     println!("testplan: {rows} promises, each with a test that exists ({} tests in all)", tests.len());
     Ok(())
 }
@@ -33,7 +39,7 @@ pub(crate) fn run(list: bool) -> Result<()> {
 fn check(plan: &str, tests: &Tests) -> Result<usize> {
     let rows = rows(plan)?;
     if rows.is_empty() {
-        bail!("docs/testplan.md promises nothing");
+        bail!("it promises nothing");
     }
     let mut faults = Vec::new();
     for (promise, test) in &rows {
@@ -49,15 +55,20 @@ fn check(plan: &str, tests: &Tests) -> Result<usize> {
     Ok(rows.len())
 }
 
-/// The rows `| promise | test |` below a header `| promise | test |`.
+/// The rows `| promise | test |` below headers `| promise | test |`; other tables are left out.
 fn rows(plan: &str) -> Result<Vec<(&str, &str)>> {
     let mut rows = Vec::new();
-    for line in plan.lines().filter(|line| line.starts_with('|')) {
+    let (mut is_table, mut is_plan) = (false, false);
+    for line in plan.lines() {
+        let was_table = std::mem::replace(&mut is_table, line.starts_with('|'));
         let cells: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
-        let [promise, test] = cells[..] else { bail!("docs/testplan.md: a row has two cells: {line}") };
-        let rule = test.chars().all(|letter| letter == '-' || letter == ':');
-        if !rule && (promise, test) != ("promise", "test") {
-            rows.push((promise, test.trim_matches('`')));
+        if is_table && !was_table {
+            is_plan = cells == ["promise", "test"];
+        } else if is_table && is_plan {
+            let [promise, test] = cells[..] else { bail!("a row has two cells: {line}") };
+            if !test.chars().all(|letter| letter == '-' || letter == ':') {
+                rows.push((promise, test.trim_matches('`')));
+            }
         }
     }
     Ok(rows)
@@ -202,6 +213,13 @@ mod tests {
                 .to_string()
                 .contains("promises nothing")
         );
+    }
+
+    #[test]
+    fn tables_of_something_else_are_no_promises() {
+        let plan = "| who | has | lacks |\n|---|---|---|\n| a | b | c |\n\n| promise | test |\n|---|---|\n| x | `y` |\n";
+        assert_eq!(rows(plan).unwrap(), [("x", "y")]);
+        assert!(rows("| promise | test |\n|---|---|\n| a | b | c |\n").is_err());
     }
 
     #[test]
