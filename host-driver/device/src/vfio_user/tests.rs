@@ -27,6 +27,8 @@ struct State {
 struct Fake {
     state: Mutex<State>,
     bar2: u64,
+    /// Bytes of a mapping, at most; 0 for as many as anybody likes.
+    longest: u64,
     resets: AtomicUsize,
 }
 
@@ -59,6 +61,9 @@ impl Function for Fake {
     }
 
     fn map(&self, range: Range) -> std::result::Result<(), Errno> {
+        if (1..range.size).contains(&self.longest) {
+            return Err(Errno::NOMEM);
+        }
         let ranges = &mut self.state.lock().unwrap().ranges;
         if ranges.contains_key(&range.address) {
             return Err(Errno::EXIST);
@@ -154,6 +159,18 @@ fn the_card_reads_and_writes_the_memory_of_this_process_while_it_is_mapped() {
     assert!(fake.state.lock().unwrap().ranges.is_empty());
     assert!(matches!(card.unmap(Iova(0x10_0000)), Err(Error::NotMapped { .. })));
     assert_eq!(Arc::strong_count(&memory), 1);
+}
+
+#[test]
+fn memory_beyond_what_the_server_keeps_for_a_client_is_refused_with_what_to_do() {
+    let (path, _fake) = served(Fake { longest: 4096, ..card() });
+    let card = VfioUser::open(&path).unwrap();
+    let [small, large] = [4096, 8192].map(|len| Arc::new(DmaMemory::allocate(len, None).unwrap()));
+    card.map(Iova(0x1000), &small).unwrap();
+    let refused = card.map(Iova(0x10_0000), &large).unwrap_err();
+    assert!(matches!(refused, Error::Backend { advice: Some(Advice::Budget), .. }), "{refused}");
+    assert!(refused.to_string().contains("map less at a time"), "{refused}");
+    card.unmap(Iova(0x1000)).expect("it has stayed");
 }
 
 #[test]
