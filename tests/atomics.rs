@@ -1,11 +1,12 @@
 //! Atomics: read, compared or added, and written back at the peer, once, whatever is lost on the way.
 
 use stroma_abi::regs::map::counters;
+use stroma_sim::host::timing::Timing;
 use stroma_sim::link::{Chance, Faults};
-use stroma_tests::pair::{End, Pair};
+use stroma_tests::pair::{End, Pair, pattern};
 use stroma_tests::widths;
 use stroma_top::Profile;
-use stroma_verbs::{QueuePair, Status, WorkOp};
+use stroma_verbs::{Attributes, QueuePair, QueuePairState, Status, WorkOp};
 
 /// The word at the far end.
 const WORD: usize = 4096;
@@ -126,6 +127,126 @@ fn what_follows_an_atomic_takes_effect_after_it() {
             }
             assert_eq!((word(near, RESULTS), word(near, RESULTS + 8)), (0, 7));
         }
+    }
+}
+
+/// The far host takes 20 us for a read.
+fn slow(pair: &Pair) {
+    pair.shared.world().card(1).set_timing(Timing { read_ns: 20_000, ..Timing::ALVEO_GEN3X16 });
+}
+
+#[test]
+fn what_follows_an_atomic_needs_no_retry_and_no_timer() {
+    for profile in widths!() {
+        let pair = Pair::new(profile);
+        let [near, far] = &pair.ends;
+        let change = |_, connection: &mut stroma_verbs::Connection| {
+            (connection.retry, connection.timeout) = (0, 0);
+        };
+        let [sender, receiver] = pair.connect_with(256, change);
+        slow(&pair);
+        near.put(0, &pattern(5, 3000));
+        near.put(3000, &9_u64.to_le_bytes());
+        let key = far.memory.rkey();
+        for round in 0..3 {
+            far.put(WORD, &[0; 16]);
+            for wr_id in [8, 9] {
+                receiver.receives().unwrap().receive(wr_id, &[far.piece(20_000, 3000)]).post().unwrap();
+            }
+            let batch =
+                sender.start().wr_id(1).signaled().fetch_add(near.piece(RESULTS, 8), far.at(WORD), key, 4);
+            let batch = batch.wr_id(2).signaled().write(&[near.piece(0, 3000)], far.at(10_000), key);
+            let batch = batch.wr_id(3).signaled().write(&[near.piece(3000, 8)], far.at(WORD), key);
+            let batch = batch.wr_id(4).signaled().send(&[near.piece(0, 3000)]);
+            let swap = near.piece(RESULTS + 8, 8);
+            let batch = batch.wr_id(5).signaled().compare_swap(swap, far.at(WORD), key, 9, 11);
+            let batch = batch.wr_id(6).signaled().send(&[near.piece(0, 70)]);
+            let batch = batch.wr_id(7).signaled().read(&[near.piece(RESULTS + 16, 8)], far.at(WORD), key);
+            batch.post().unwrap();
+            far.received(8, 3000);
+            far.received(9, 70);
+            for wr_id in 1..8 {
+                near.expect(wr_id);
+            }
+            let results = [0, 8, 16].map(|at| word(near, RESULTS + at));
+            assert_eq!(results, [0, 9, 11], "{profile:?}, round {round}");
+            assert_eq!(far.bytes(10_000, 3000), pattern(5, 3000));
+            assert_eq!(far.bytes(20_070, 2930), pattern(5, 3000)[70..]);
+        }
+        assert_eq!(far.count(&counters::NAKS), 0, "{profile:?}");
+        assert_eq!((near.count(&counters::RETRANSMITTED), near.count(&counters::TIMEOUTS)), (0, 0));
+    }
+}
+
+#[test]
+fn nobody_else_waits_for_what_follows_an_atomic() {
+    for profile in widths!() {
+        let pair = Pair::new(profile);
+        let [near, far] = &pair.ends;
+        let [slow_sender, _other] = pair.connect();
+        let [sender, _receiver] = pair.connect();
+        slow(&pair);
+        let key = far.memory.rkey();
+        let batch = slow_sender.start().wr_id(1).signaled();
+        let batch = batch.fetch_add(near.piece(RESULTS, 8), far.at(WORD), key, 1);
+        let batch = batch.wr_id(2).signaled().write(&[near.piece(0, 4000)], far.at(10_000), key);
+        batch.wr_id(3).signaled().write(&[near.piece(0, 4000)], far.at(20_000), key).post().unwrap();
+        for wr_id in 10..30 {
+            let batch = sender.start().wr_id(wr_id).signaled();
+            batch.write(&[near.piece(0, 2000)], far.at(30_000), key).post().unwrap();
+        }
+        for wr_id in (10..30).chain(1..4) {
+            near.expect(wr_id);
+        }
+        assert_eq!(far.count(&counters::NAKS), 0, "{profile:?}");
+    }
+}
+
+#[test]
+fn more_than_the_card_can_keep_after_an_atomic_arrives_as_well() {
+    for profile in widths!() {
+        let pair = Pair::new(profile);
+        let [near, far] = &pair.ends;
+        let [sender, _receiver] = pair.connect();
+        slow(&pair);
+        let key = far.memory.rkey();
+        near.put(0, &pattern(6, 600_000));
+        let batch = sender.start().wr_id(1).signaled();
+        let batch = batch.fetch_add(near.piece(700_000, 8), far.at(700_000), key, 1);
+        batch.wr_id(2).signaled().write(&[near.piece(0, 600_000)], far.at(0), key).post().unwrap();
+        near.expect(1);
+        near.expect(2);
+        assert_eq!(far.bytes(0, 600_000), pattern(6, 600_000), "{profile:?}");
+    }
+}
+
+#[test]
+fn what_is_deferred_ends_with_its_queue_pair() {
+    for profile in widths!() {
+        let pair = Pair::new(profile);
+        let [near, far] = &pair.ends;
+        let [sender, receiver] = pair.connect();
+        slow(&pair);
+        let key = far.memory.rkey();
+        far.put(10_000, &[0; 64]);
+        near.put(0, &[1; 64]);
+        let batch = sender.start().wr_id(1).signaled();
+        let batch = batch.fetch_add(near.piece(RESULTS, 8), far.at(WORD), key, 1);
+        batch.wr_id(2).signaled().write(&[near.piece(0, 64)], far.at(10_000), key).post().unwrap();
+        // It is there, and waits.
+        pair.run(2500);
+        for (end, queue_pair) in [(far, &receiver), (near, &sender)] {
+            queue_pair.modify(&Attributes::default().state(QueuePairState::Error)).unwrap();
+            queue_pair.modify(&Attributes::default().state(QueuePairState::Reset)).unwrap();
+            while end.poll().is_some() {}
+        }
+        pair.reconnect([&sender, &receiver]);
+        near.put(0, &[2; 64]);
+        sender.start().wr_id(3).signaled().write(&[near.piece(0, 64)], far.at(10_100), key).post().unwrap();
+        near.expect(3);
+        pair.run(20_000);
+        assert_eq!((far.bytes(10_000, 64), far.bytes(10_100, 64)), (vec![0; 64], vec![2; 64]), "{profile:?}");
+        assert_eq!(far.count(&counters::RX_UNWANTED), 1, "{profile:?}");
     }
 }
 

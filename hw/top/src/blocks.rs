@@ -32,6 +32,8 @@ use stroma_hw::stream::Beat;
 use stroma_hw::transport::admit::Admit;
 use stroma_hw::transport::atomics::Atomics;
 use stroma_hw::transport::complete::Complete;
+use stroma_hw::transport::defer::heads::DeferHeads;
+use stroma_hw::transport::defer::payload::DeferPayload;
 use stroma_hw::transport::fetch::Fetch;
 use stroma_hw::transport::keys::Keys;
 use stroma_hw::transport::lookup::Lookup;
@@ -143,6 +145,8 @@ blocks! {
     lookup:            Lookup,                                  Lookup,                                    "whose a packet is";
     request_sequence:  Sequence<8>,                             Sequence<10>,                              "judges requests of peers", for kernels;
     complete:          Complete<8, 13>,                         Complete<10, 15>,                          "judges answers of peers";
+    defer_heads:       DeferHeads,                              DeferHeads,                                "requests that have to wait";
+    defer_payload:     DeferPayload<64, 14>,                    DeferPayload<512, 12>,                     "their payload";
     place:             Place<64, 8>,                            Place<512, 10>,                            "carries out what packets ask for";
     receives:          Receives<8, 6>,                          Receives<10, 8>,                           "what is posted to receive queues";
     scatter:           Scatter,                                 Scatter,                                   "lists become pieces";
@@ -150,7 +154,7 @@ blocks! {
     respond:           Respond<8, 12>,                          Respond<10, 14>,                           "answers peers";
     timers:            Timers<8>,                               Timers<10>,                                "when an answer is overdue";
     statistics:        Statistics<8>,                           Statistics<10>,                            "what queue pairs are doing, and counters";
-    transport:         Transport<64, 8, 6, 13, 12, 11>,           Transport<512, 10, 8, 15, 14, 8>,           "connections and datagrams, joined";
+    transport:         Transport<64, 8, 6, 13, 12, 11, 14>,       Transport<512, 10, 8, 15, 14, 8, 12>,       "connections and datagrams, joined";
     queue_pairs:       QueuePairs<8, 8, 4>,                      QueuePairs<10, 10, 6>,                     "table of queue pairs";
     completion_queues: CompletionQueues<8, 4>,                   CompletionQueues<10, 6>,                   "table of completion queues, and their entries";
     shared_queues:     SharedQueues<6, 4>,                       SharedQueues<8, 6>,                        "table of shared receive queues";

@@ -38,7 +38,7 @@ block! {
     /// - **Backpressure** `rx_tready` falls when the transport takes packets more slowly than they come, and never for what is sent.
     /// - **Reset** synchronous, for at least 2 cycles; everything under way is forgotten. It ends a cycle after `reset` does, and whatever is given
     ///   to the card in that cycle is lost.
-    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize, const PORT: usize, const BUFFER: usize, const STAGE: usize, const WRITERS: usize, const OBJECT: usize, const HASHES: usize, const QUADS: usize, const CHAIN: usize, const BANKS: usize, const ROWS: usize, const WORDS: usize, const TABLE: usize, const HELD: usize> {
+    pub struct Nic<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize, const STORE: usize, const PORT: usize, const BUFFER: usize, const STAGE: usize, const WRITERS: usize, const OBJECT: usize, const HASHES: usize, const QUADS: usize, const CHAIN: usize, const BANKS: usize, const ROWS: usize, const WORDS: usize, const TABLE: usize, const HELD: usize> {
         pub clock: Signal<In, Clock>,
         pub kernel_clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -113,7 +113,7 @@ block! {
         pub wake: Signal<Out, Bits<64>>,
         pub kernel_clock_rests: Signal<Out, Bit>,
         fronts: Fronts<D, K, LOG>,
-        host: HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING, KERNELS, WRITERS, PORT, BUFFER, STAGE>,
+        host: HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING, STORE, KERNELS, WRITERS, PORT, BUFFER, STAGE>,
         kernels: Kernels<D, OBJECT, HASHES, QUADS, CHAIN, BANKS, ROWS, WORDS, TABLE, HELD>,
         reset_now: ResetReg,
         beat_size: Constant<Bits<3>> = Constant::new(u64::from(K.ilog2()).into()),
@@ -133,6 +133,7 @@ impl<
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
+    const STORE: usize,
     const PORT: usize,
     const BUFFER: usize,
     const STAGE: usize,
@@ -159,6 +160,7 @@ impl<
         LOG,
         OUT,
         RING,
+        STORE,
         PORT,
         BUFFER,
         STAGE,
@@ -193,6 +195,7 @@ impl<
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
+    const STORE: usize,
     const PORT: usize,
     const BUFFER: usize,
     const STAGE: usize,
@@ -219,6 +222,7 @@ impl<
         LOG,
         OUT,
         RING,
+        STORE,
         PORT,
         BUFFER,
         STAGE,

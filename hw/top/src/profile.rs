@@ -157,12 +157,68 @@ impl Profile {
         // logs of messages on their way and of READs to be answered, of all queue pairs; logs of beats for a kernel's requests, of what it
         // reads and writes, and of the staging; those who write for kernels; then what the kernels themselves are built with.
         match self {
-            Self::TenGig => text.emit(self.top(), is_absent, || {
-                Nic::<64, 8, 8, 8, 10, 6, 4, 8, 11, 13, 12, 13, 12, 14, 8, 11, 128, 1, 12, 1, 10, 16, 11, 7>::new(&facts, &operations)
-            }),
-            Self::HundredGig => text.emit(self.top(), is_absent, || {
-                Nic::<512, 64, 10, 10, 12, 8, 6, 10, 8, 15, 14, 10, 9, 11, 8, 8, 512, 4, 9, 8, 7, 13, 8, 5>::new(&facts, &operations)
-            }),
+            Self::TenGig => {
+                text.emit(self.top(), is_absent, || {
+                    Nic::<
+                        64,
+                        8,
+                        8,
+                        8,
+                        10,
+                        6,
+                        4,
+                        8,
+                        11,
+                        13,
+                        12,
+                        14,
+                        13,
+                        12,
+                        14,
+                        8,
+                        11,
+                        128,
+                        1,
+                        12,
+                        1,
+                        10,
+                        16,
+                        11,
+                        7,
+                    >::new(&facts, &operations)
+                })
+            }
+            Self::HundredGig => {
+                text.emit(self.top(), is_absent, || {
+                    Nic::<
+                        512,
+                        64,
+                        10,
+                        10,
+                        12,
+                        8,
+                        6,
+                        10,
+                        8,
+                        15,
+                        14,
+                        12,
+                        10,
+                        9,
+                        11,
+                        8,
+                        8,
+                        512,
+                        4,
+                        9,
+                        8,
+                        7,
+                        13,
+                        8,
+                        5,
+                    >::new(&facts, &operations)
+                })
+            }
         }
     }
 

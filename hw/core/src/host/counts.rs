@@ -25,7 +25,7 @@ block! {
         pub read_waits: Signal<In, Bit>,
         pub cnp_sent: Signal<In, Bit>,
         pub cnp_received: Signal<In, Bit>,
-        pub unwanted: [Signal<In, Bit>; 4],
+        pub unwanted: [Signal<In, Bit>; 5],
         pub unreliable_drop: [Signal<In, Bit>; 2],
         pub answer_dropped: Signal<In, Bit>,
         pub early: Signal<In, Bit>,
@@ -59,7 +59,7 @@ block! {
         reads_waiting: Counter<1>,
         cnps_sent: Counter<1>,
         cnps_received: Counter<1>,
-        strangers: Counter<4>,
+        strangers: Counter<5>,
         uc_dropped: Counter<2>,
         answers_dropped: Counter<1>,
         early_requests: Counter<1>,
@@ -168,6 +168,8 @@ impl Logic for Counts {
         }
         for i in 0..4 {
             self.bad_doorbells.pulses[i].next = self.bad_doorbell[i].val();
+        }
+        for i in 0..5 {
             self.strangers.pulses[i].next = self.unwanted[i].val();
         }
 
@@ -249,6 +251,7 @@ mod tests {
             ("unwanted$1", "rx_unwanted"),
             ("unwanted$2", "rx_unwanted"),
             ("unwanted$3", "rx_unwanted"),
+            ("unwanted$4", "rx_unwanted"),
             ("unreliable_drop$0", "uc_dropped"),
             ("unreliable_drop$1", "uc_dropped"),
             ("answer_dropped", "answers_dropped"),

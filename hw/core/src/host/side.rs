@@ -66,7 +66,7 @@ block! {
     ///   `kernel_clock`: of the fabric, and meant for the kernels; its edges are those of `clock`, less some of those in which `kernel_clock_rests`.
     /// - **Reset** drops everything; the host's side of both buses has to be reset with it. A store to `control.reset` drops
     ///   everything but the buses, after what they carry has ended.
-    pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize, const KERNELS: usize, const WRITERS: usize, const PORT: usize, const BUFFER: usize, const STAGE: usize> {
+    pub struct HostSide<const D: usize, const K: usize, const QPS: usize, const CQS: usize, const MRS: usize, const SRQS: usize, const PAGES: usize, const WINDOWS: usize, const LOG: usize, const OUT: usize, const RING: usize, const STORE: usize, const KERNELS: usize, const WRITERS: usize, const PORT: usize, const BUFFER: usize, const STAGE: usize> {
         pub clock: Signal<In, Clock>,
         pub kernel_clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -116,7 +116,7 @@ block! {
         control: Control,
         tables: Tables<QPS, CQS, MRS, SRQS, PAGES, SETS>,
         work: WorkPath<D, QPS, PAGES, LOG, WINDOWS>,
-        transport: Transport<D, QPS, SRQS, OUT, RING, LOG>,
+        transport: Transport<D, QPS, SRQS, OUT, RING, LOG, STORE>,
         /// Changes that not all have heard of: one of each queue pair that fails, and those of a command.
         changes: BlockFifo<QpChange, OUT>,
         change_fork: Fork<QpChange>,
@@ -170,12 +170,32 @@ impl<
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
+    const STORE: usize,
     const KERNELS: usize,
     const WRITERS: usize,
     const PORT: usize,
     const BUFFER: usize,
     const STAGE: usize,
-> HostSide<D, K, QPS, CQS, MRS, SRQS, PAGES, WINDOWS, LOG, OUT, RING, KERNELS, WRITERS, PORT, BUFFER, STAGE>
+>
+    HostSide<
+        D,
+        K,
+        QPS,
+        CQS,
+        MRS,
+        SRQS,
+        PAGES,
+        WINDOWS,
+        LOG,
+        OUT,
+        RING,
+        STORE,
+        KERNELS,
+        WRITERS,
+        PORT,
+        BUFFER,
+        STAGE,
+    >
 {
     /// The host side of a card of which these facts are true, and whose kernels have these op-codes.
     #[must_use]
@@ -202,6 +222,7 @@ impl<
     const LOG: usize,
     const OUT: usize,
     const RING: usize,
+    const STORE: usize,
     const KERNELS: usize,
     const WRITERS: usize,
     const PORT: usize,
@@ -220,6 +241,7 @@ impl<
         LOG,
         OUT,
         RING,
+        STORE,
         KERNELS,
         WRITERS,
         PORT,
@@ -539,7 +561,7 @@ impl<
         self.counts.read_waits.next = self.transport.reads_waiting.val();
         self.counts.cnp_sent.next = self.transport.cnps_sent.val();
         self.counts.cnp_received.next = self.transport.cnps_received.val();
-        for i in 0..4 {
+        for i in 0..5 {
             self.counts.unwanted[i].next = self.transport.unwanted[i].val();
         }
         for i in 0..2 {

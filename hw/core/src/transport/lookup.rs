@@ -45,15 +45,17 @@ block! {
     /// carried out here pass: their judge refuses them. A raw frame is for the raw queue pair, if that is one and its state
     /// takes requests. A nudge passes when its queue pair exists and may have sent something, one of a departure when
     /// nobody answers what that sends: it becomes an acknowledgement; a datagram astray becomes a failure. A recall passes when its queue pair is a connection,
-    /// one for datagrams or a raw one, in error; the end of a key when it is a reliable connection that receives, or has received before its error.
+    /// one for datagrams or a raw one, in error; a request that was deferred when its queue pair is a reliable connection that takes
+    /// requests; the end of a key when it is a reliable connection that receives, or has received before its error.
     ///
     /// - **Ports** `head`: good packets; their payload goes past this block. `nudge`: what else concerns a queue pair. `raw_queue_pair`: whose
     ///   raw frames are. `pause`: packets
-    ///   are for nobody and nudges are swallowed. `row_enable`, `row_index`, `row`: the queue pair's row, there a cycle later,
+    ///   are for nobody and nudges are swallowed. `admits`: a packet may begin. `row_enable`, `row_index`, `row`: the queue pair's row, there a cycle later,
     ///   until the next is read; beyond the table none exists. `address_index`, `address`: an address of the port, in
     ///   the same cycle; `mac`: that of its frames. `destination`, `station`: whose an address is, there a cycle later. `request`, `response`: arrivals of requests, recalls and ends of keys, of answers and other nudges; `order`: one entry for each,
     ///   in the order of both, and one with `drops` for each packet for nobody that has payload. `notice`: the queue pair of a
-    ///   request that met congestion. `dropped`, `raw_dropped`, `cnp_received`: a pulse for each packet for nobody, for
+    ///   request that met congestion. `lost`: a pulse for each request that was deferred and is for nobody
+    ///   any more; it counts as `dropped`. `dropped`, `raw_dropped`, `cnp_received`: a pulse for each packet for nobody, for
     ///   each raw frame for nobody, for each congestion notification of a peer. `busy`: something is under way or waits in a FIFO.
     /// - **Colours** `colour` is taken along in the cycle of `row_enable`; `enters`, `enters_colour`: a pulse for each entry of
     ///   `order`; `pending`: a row was read in the colour before this one, and what it was read for has not entered yet.
@@ -72,6 +74,7 @@ block! {
         pub nudge: StreamSink<Nudge>,
         pub raw_queue_pair: Signal<In, Bits<24>>,
         pub pause: Signal<In, Bit>,
+        pub admits: Signal<In, Bit>,
         pub row_enable: Signal<Out, Bit>,
         pub row_index: Signal<Out, Bits<24>>,
         pub row: Signal<In, PeerRow>,
@@ -89,6 +92,7 @@ block! {
         pub order: StreamSource<Order>,
         pub notice: StreamSource<Bits<24>>,
         pub dropped: Signal<Out, Bit>,
+        pub lost: Signal<Out, Bit>,
         pub raw_dropped: Signal<Out, Bit>,
         pub cnp_received: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
@@ -116,6 +120,7 @@ block! {
         was_dropped: Reg<Bit>,
         was_raw_dropped: Reg<Bit>,
         was_notified: Reg<Bit>,
+        was_lost: Reg<Bit>,
         has_room: Signal<Local, Bit>,
         starts: Signal<Local, Bit>,
         is_for_group: Signal<Local, Bit>,
@@ -126,6 +131,7 @@ block! {
         passes: Signal<Local, Bit>,
         is_lost: Signal<Local, Bit>,
         arrives: Signal<Local, Bit>,
+        is_in_vain: Signal<Local, Bit>,
         /// One more, and the FIFO is full.
         last_arrival: Constant<Bits<16>> = number((1_u64 << ARRIVALS_LOG) - 1),
         last_order: Constant<Bits<16>> = number((1_u64 << ORDERS_LOG) - 1),
@@ -141,7 +147,17 @@ impl Logic for Lookup {
     fn update(&mut self) {
         clock!(self, clock, requests, responses, orders, notices);
         dff_setup!(self, clock, is_looking, is_acting, is_nudge, is_nudge_due, qpn, work_colour, is_paused);
-        dff_setup!(self, clock, judgement, arrival, was_dropped, was_raw_dropped, was_notified, is_seen);
+        dff_setup!(
+            self,
+            clock,
+            judgement,
+            arrival,
+            was_dropped,
+            was_raw_dropped,
+            was_notified,
+            was_lost,
+            is_seen
+        );
         self.requests.reset.next = self.reset.val();
         self.responses.reset.next = self.reset.val();
         self.orders.reset.next = self.reset.val();
@@ -159,7 +175,8 @@ impl Logic for Lookup {
         // Who belongs to a group has to be known first.
         self.destination.next = self.head.payload.val().dst_ip;
         self.is_for_group.next = self.head.payload.val().dqpn.all() & !self.head.payload.val().raw;
-        self.has_head.next = self.head.valid.val() & (self.is_seen.q.val() | !self.is_for_group.val());
+        self.has_head.next =
+            self.head.valid.val() & self.admits.val() & (self.is_seen.q.val() | !self.is_for_group.val());
         self.starts.next =
             !self.is_looking.q.val() & self.has_room.val() & (self.has_head.val() | self.nudge.valid.val());
         self.picks_nudge.next = self.nudge.valid.val() & (!self.has_head.val() | self.is_nudge_due.q.val());
@@ -234,8 +251,12 @@ impl Logic for Lookup {
         StreamSource::<Bits<24>>::link(&mut self.notice, &mut self.notices.source);
 
         self.was_raw_dropped.d.next = self.is_lost.val() & self.arrival.q.val().raw;
-        self.was_dropped.d.next =
-            self.is_lost.val() & !self.judgement.q.val().is_notification & !self.arrival.q.val().raw;
+        self.is_in_vain.next =
+            self.is_acting.q.val() & self.arrival.q.val().again & !self.judgement.q.val().is_request;
+        self.was_lost.d.next = self.is_in_vain.val();
+        self.lost.next = self.was_lost.q.val();
+        self.was_dropped.d.next = self.is_in_vain.val()
+            | (self.is_lost.val() & !self.judgement.q.val().is_notification & !self.arrival.q.val().raw);
         self.was_notified.d.next = self.is_lost.val() & self.judgement.q.val().is_notification;
         self.dropped.next = self.was_dropped.q.val();
         self.raw_dropped.next = self.was_raw_dropped.q.val();
@@ -254,6 +275,7 @@ impl Logic for Lookup {
             self.was_dropped.d.next = false;
             self.was_raw_dropped.d.next = false;
             self.was_notified.d.next = false;
+            self.was_lost.d.next = false;
         }
     }
 }

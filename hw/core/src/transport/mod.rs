@@ -34,6 +34,7 @@ pub const STAGES: [(&str, u64); 14] = [
 pub mod admit;
 pub mod atomics;
 pub mod complete;
+pub mod defer;
 pub mod departures;
 pub mod fetch;
 pub mod keys;

@@ -172,6 +172,7 @@ impl<const QPS: usize, const SRQS: usize> Logic for Receives<QPS, SRQS> {
 
         // What leaves.
         self.nudge.valid.next = self.has_nudge.q.val();
+        self.nudge.payload.next.again = false;
         self.nudge.payload.next.occasion = self.recall.val();
         self.nudge.payload.next.qpn = bit_cast::<24, QPS>(self.nudged.q.val());
         self.nudge.payload.next.slot = 0.into();

@@ -4,6 +4,10 @@ use rust_hdl::prelude::*;
 
 use crate::record;
 
+/// log2 of the places for requests that are deferred, at most.
+pub const DEFERRED_LOG: usize = 6;
+/// log2 of the bytes of payload that such a place holds: the largest path MTU.
+pub const PLACE_BYTES_LOG: usize = 12;
 /// log2 of the messages of one queue pair that may be unacknowledged; one more waits.
 pub const OUTSTANDING_LOG: usize = 5;
 /// Bytes of one queue pair that are sent before another has its turn.
@@ -620,7 +624,9 @@ record! {
         pub occasion: Bits<3>,
         /// The queue pair.
         pub qpn: Bits<24>,
-        /// `Failure`, `Astray`: the message's place.
+        /// It is no nudge of its own: a request that was deferred is looked at again, and `occasion` is `Packet`.
+        pub again: Bit,
+        /// `Failure`, `Astray`: the message's place. `again`: the request's place in the store.
         pub slot: Bits<6>,
         /// `Failure`, `Astray`: a `Status`. `Parted`: 0, or why the key could not be ended.
         pub status: Bits<8>,
@@ -638,7 +644,9 @@ record! {
         pub occasion: Bits<3>,
         /// The queue pair.
         pub qpn: Bits<24>,
-        /// `Failure`: the message's place.
+        /// It was deferred before, and is looked at again.
+        pub again: Bit,
+        /// `Failure`: the message's place. `again`: its place in the store.
         pub slot: Bits<6>,
         /// `Failure`: a `Status`.
         pub status: Bits<8>,
@@ -708,6 +716,48 @@ record! {
 }
 
 record! {
+    /// A request that is deferred, with all of its [`Arrival`] that the packet said. The rest is looked up again.
+    pub struct Deferred {
+        /// BTH op-code.
+        pub op: Bits<8>,
+        /// BTH acknowledge request.
+        pub ackreq: Bit,
+        /// BTH solicited event.
+        pub solicited: Bit,
+        /// BTH packet sequence number.
+        pub psn: Bits<24>,
+        /// RETH or AtomicETH virtual address.
+        pub va: Bits<64>,
+        /// RETH or AtomicETH remote key.
+        pub rkey: Bits<32>,
+        /// RETH DMA length.
+        pub len: Bits<32>,
+        /// ImmDt, or IETH's key.
+        pub imm: Bits<32>,
+        /// AtomicETH swap or add data.
+        pub a1: Bits<64>,
+        /// AtomicETH compare data.
+        pub a2: Bits<64>,
+        /// Bytes of payload.
+        pub payload_len: Bits<13>,
+    }
+}
+
+record! {
+    /// What became of a request, for the store of those that are deferred.
+    pub struct Deferral {
+        /// A request that came is deferred; it was shown in the cycle before.
+        pub stored: Bit,
+        /// One that was deferred before was looked at again.
+        pub judged: Bit,
+        /// With `judged`: it stays in the store.
+        pub stays: Bit,
+        /// It is deferred because another of its queue pair is, and can go after that one alone.
+        pub follows: Bit,
+    }
+}
+
+record! {
     /// Who gives the next errands: those of one arrival.
     pub struct Order {
         /// The judge of requests, else the one of answers.
@@ -746,6 +796,12 @@ record! {
         pub path_mtu: Bits<3>,
         /// Bytes on the payload stream that belong to this errand.
         pub payload_len: Bits<13>,
+        /// The arrival is deferred: its payload goes to the place `slot` of the store, and nothing else happens.
+        pub stores: Bit,
+        /// It was deferred before: its payload comes from there.
+        pub loads: Bit,
+        /// That place.
+        pub slot: Bits<6>,
         /// They go to `va`, or as `list` says; else they are thrown away.
         pub places: Bit,
         /// The payload is `value`, eight bytes, low byte first, and does not come on the stream.

@@ -29,7 +29,7 @@ use judge::Judge;
 use measure::{Measure, Measured};
 use standing::Standing;
 
-use super::records::{Arrival, Errand, ResponderRow, Stock};
+use super::records::{Arrival, DEFERRED_LOG, Deferral, Errand, ResponderRow, Stock};
 use crate::constant::number;
 use crate::fabric::records::{KERNEL_BITS, NO_KERNEL};
 use crate::host::work::QpChange;
@@ -52,17 +52,17 @@ block! {
     /// ```
     ///
     /// 1. The next request is judged in this order; the first that holds decides.
-    ///    - Atomics of its queue pair are not finished, and it is no atomic, or is to be refused: it is thrown away, and the peer
-    ///      is told to send again from there, each time it comes. So what follows an atomic takes effect after it, no refusal
-    ///      overtakes its answer, and nobody waits.
-    ///    - It is to be refused, and an RPC before it, of which all has come, is not answered: likewise.
+    ///    - Atomics of its queue pair are not finished, and it is no atomic, or is to be refused: it is deferred. So what follows an
+    ///      atomic takes effect after it, no refusal overtakes its answer, and nobody else waits.
+    ///    - It is to be refused, and an RPC before it, of which all has come, is not answered: likewise, if `roomy`. Otherwise it is
+    ///      thrown away, and the peer is told to send again from there, each time it comes.
     ///    - It breaks a rule (its place in its message, the queue pair's right, its length, the address of an atomic, the
     ///      parameters and the longest answer of an RPC): it is
     ///      refused as invalid, and what follows of the queue pair is thrown away until it resets. Key and bounds are for
     ///      whoever carries out the errand.
     ///    - It is a READ, an atomic or the beginning of an RPC beyond `reads_in` that are not answered: likewise.
-    ///    - It is the last packet of a SEND that ends a key, and a READ or an RPC is not answered, or `part` has no room: it is thrown away
-    ///      as behind an atomic.
+    ///    - It is the last packet of a SEND that ends a key, and a READ or an RPC is not answered, or `part` has no room: as before an RPC's
+    ///      answer.
     ///    - It needs a receive (the beginning of a SEND, the end of a WRITE with immediate data), and there is none; or it is a
     ///      packet for a kernel that has no room: it is thrown away, and the peer is told to send again later.
     ///    - It is carried out.
@@ -71,15 +71,16 @@ block! {
     ///    PSN, and it keeps the rules. An atomic is answered again by whoever knows what it found. Of an RPC the last packet, or
     ///    `RPC_PARAMS` that ask for more of its answer, go to whoever knows that, whatever they bring; those before are
     ///    acknowledged as a WRITE's are.
-    /// 3. A request behind a gap is thrown away; the first of them is answered with a NAK, unless the peer was told to send
-    ///    again from there before.
+    /// 3. A request after a gap is thrown away; the first of them is answered with a NAK, unless the peer was told to send
+    ///    again from there before. No gap is what a deferred request leaves: what follows that is deferred, too, until it has gone, so
+    ///    the order stays that in which they came.
     /// 4. A recall gives up one receive: that of a SEND that has not ended, or else the next there is; of an SRQ only the
     ///    former, and the first recall tells that no more come back. No request is carried out afterwards.
     /// 5. A raw frame is the next whatever came before, and a SEND of one packet that nobody answers. Without a receive, or
     ///    after a recall, it is thrown away.
     /// 6. A SEND that ends a key is placed as any, and the key is told to `part`. Until its end is told by an arrival, the SEND is
-    ///    neither completed nor acknowledged, nor is anything else answered, which would acknowledge it: all that comes is thrown
-    ///    away. Then the receive is completed with the key, and the SEND is acknowledged; if something new was thrown away, by
+    ///    neither completed nor acknowledged, nor is anything else answered, which would acknowledge it: all that is new is deferred,
+    ///    or thrown away if the store is not `roomy`. Then the receive is completed with the key, and the SEND is acknowledged; if something new was thrown away, by
     ///    the NAK that makes the peer send it again. If the key could not be ended, the SEND is refused with a NAK, remote access
     ///    error, its receive is completed with that, and the queue pair fails. What is told of no SEND does nothing.
     ///
@@ -95,12 +96,14 @@ block! {
     ///   `look_*`: which receives are asked for, an SRQ's or the queue pair's own; `stock`: what there is of them, from the
     ///   cycle behind the look to the next; `take`: high for a cycle, one of the look before is taken, and no look from this
     ///   cycle on finds it.
+    ///   `acts`: high for a cycle, `acted` is judged; `place`: where it goes if it is deferred; `roomy`: at most half of the store is in
+    ///   use; `deferral`: what came of it, in the next cycle.
     ///   `counts_*`: whose counts are asked for; `answered`, `finished`: READs, atomics and RPCs of the peer that were answered or
     ///   dropped, and atomics that are done, both modulo 32, at the same time as `stock`. `room`, `room_more`: kernels that take the beginning of a request, or
     ///   another packet of the stream they have, at that time; `reserves`: high for a cycle, a packet is taken for the kernel
     ///   `reserves_kernel`, from the peer of `reserves_qpn`, which `reserves_begins` or `reserves_ends` a request; in the next cycle `room` knows of it. `errand`: one for each arrival, in order,
     ///   with `ends`, and with `is_awaited` for a request that is carried out or refused. Each other request gives one of these
-    ///   pulses: `duplicates`, it came again; `early`, it is behind a gap or among atomics; `rnr_naks`, there is no receive or no room;
+    ///   pulses, unless it is deferred: `duplicates`, it came again; `early`, it comes after a gap, or had to be deferred without room for it; `rnr_naks`, there is no receive or no room;
     ///   `unwanted`, its queue pair has failed; `dropped`, it is of an unreliable connection, and not carried out. `naks`: a pulse for each refusal or gap that is told; a
     ///   key that could not be ended is counted by who carries the errand out, for it may come too late to be told. `tally`, `tally_index`: for a
     ///   cycle, what is counted of a queue pair, a bit for each of the abi's counters of responders; `responder_*`: what changes
@@ -131,6 +134,11 @@ block! {
         pub counts_index: Signal<Out, Bits<QPS>>,
         pub answered: Signal<In, Bits<5>>,
         pub finished: Signal<In, Bits<5>>,
+        pub roomy: Signal<In, Bit>,
+        pub place: Signal<In, Bits<DEFERRED_LOG>>,
+        pub acts: Signal<Out, Bit>,
+        pub acted: Signal<Out, Arrival>,
+        pub deferral: Signal<Out, Deferral>,
         pub room: Signal<In, Bits<16>>,
         pub room_more: Signal<In, Bits<16>>,
         pub reserves: Signal<Out, Bit>,
@@ -192,6 +200,7 @@ block! {
         counted_of: Reg<Bits<QPS>>,
         was_raw_taken: Reg<Bit>,
         was_raw_lost: Reg<Bit>,
+        was_deferral: Reg<Deferral>,
         has_room: Signal<Local, Bit>,
         starts: Signal<Local, Bit>,
         row: Signal<Local, Standing>,
@@ -242,7 +251,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
             was_dropped
         );
         dff_setup!(self, clock, counted, counted_of);
-        dff_setup!(self, clock, was_raw_taken, was_raw_lost);
+        dff_setup!(self, clock, was_raw_taken, was_raw_lost, was_deferral);
         self.errands.reset.next = self.reset.val();
 
         // Choose. The one that is acted on may need a place of its own among the errands.
@@ -315,6 +324,16 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.judge.measured.next = self.measured.q.val();
         self.judge.callee.next = self.callee.q.val();
         self.judge.standing.next = self.row.val();
+        self.judge.roomy.next = self.roomy.val();
+        self.judge.place.next = self.place.val();
+        self.acts.next = self.judges.val();
+        self.acted.next = self.held.q.val();
+        self.was_deferral.d.next.stored =
+            self.judges.val() & self.judge.verdict.val().stays & !self.held.q.val().again;
+        self.was_deferral.d.next.judged = self.judges.val() & self.held.q.val().again;
+        self.was_deferral.d.next.stays = self.judge.verdict.val().stays;
+        self.was_deferral.d.next.follows = self.judge.verdict.val().follows;
+        self.deferral.next = self.was_deferral.q.val();
         self.take.next = self.judges.val() & self.judge.verdict.val().takes;
         self.calls.next = self.judges.val()
             & self.judge.verdict.val().calls
@@ -413,6 +432,8 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
             self.counted.d.next = 0.into();
             self.was_raw_taken.d.next = false;
             self.was_raw_lost.d.next = false;
+            self.was_deferral.d.next.stored = false;
+            self.was_deferral.d.next.judged = false;
         }
     }
 }

@@ -5,6 +5,8 @@ use rust_hdl::prelude::*;
 use super::admit::Admit;
 use super::atomics::Atomics;
 use super::complete::Complete;
+use super::defer::heads::DeferHeads;
+use super::defer::payload::DeferPayload;
 use super::departures::Departures;
 use super::fetch::{self, Fetch};
 use super::keys::Keys;
@@ -13,9 +15,9 @@ use super::over::Over;
 use super::place::Place;
 use super::receives::Receives;
 use super::records::{
-    Alarm, Arrival, Errand, HandleRow, KeyJob, Message, Nudge, Occasion, Operation, Order, PathRow, PeerRow,
-    Progress, ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Station, Task, TxFailure, TxPacket,
-    TxStep,
+    Alarm, Arrival, Errand, HandleRow, KeyJob, Message, Nudge, Occasion, Operation, Order, PLACE_BYTES_LOG,
+    PathRow, PeerRow, Progress, ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Station, Task,
+    TxFailure, TxPacket, TxStep,
 };
 use super::respond::Respond;
 use super::scatter::Scatter;
@@ -46,13 +48,15 @@ use crate::state::mmu::XlatResponse;
 use crate::stream::{Beat, StreamSink, StreamSource};
 
 block! {
-    /// Reliable connections of `2^QPS` queue pairs. `OUT` is `QPS + 5`, `RING` is `QPS + 4`; `2^LOG` beats of payload are held for packets.
+    /// Reliable connections of `2^QPS` queue pairs. `OUT` is `QPS + 5`, `RING` is `QPS + 4`; `2^LOG` beats of payload are held for packets,
+    /// `2^STORE` for requests that are deferred.
     ///
     /// ```text
     ///   work ─ Admit ─ Segment ─ Sieve ─┐
     ///            │ rewind               Fetch ─ Template ─ tx_head, tx_payload
     ///   rx_head ─ Lookup ─┬─ Complete ─┐ Respond ┘
     ///                     └─ Sequence ─ Scatter ─ Place ─┴─ Atomics
+    ///                  DeferHeads  DeferPayload
     ///   doorbell ─ Receives ─┘                   │ └─ write, done
     ///   Admit, Sequence ─ Keys ─ key_work, key_done; to Lookup
     ///   rx_payload ──────────────────────────────┘
@@ -71,7 +75,7 @@ block! {
     ///   that who takes completions alone decides on their order.
     /// - **Latency, rate, back-pressure** those of the parts.
     /// - **Reset** forgets all connections' state; tables are scrubbed, a row a cycle.
-    pub struct Transport<const D: usize, const QPS: usize, const SRQS: usize, const OUT: usize, const RING: usize, const LOG: usize> {
+    pub struct Transport<const D: usize, const QPS: usize, const SRQS: usize, const OUT: usize, const RING: usize, const LOG: usize, const STORE: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
         pub work: StreamSink<Work>,
@@ -167,7 +171,7 @@ block! {
         pub reads_waiting: Signal<Out, Bit>,
         pub cnps_sent: Signal<Out, Bit>,
         pub cnps_received: Signal<Out, Bit>,
-        pub unwanted: [Signal<Out, Bit>; 4],
+        pub unwanted: [Signal<Out, Bit>; 5],
         pub unreliable_dropped: [Signal<Out, Bit>; 2],
         pub early: Signal<Out, Bit>,
         pub stale: Signal<Out, Bit>,
@@ -187,6 +191,8 @@ block! {
         fetch: Fetch<D, LOG>,
         template: Template<D>,
         lookup: Lookup,
+        deferred: DeferHeads,
+        deferred_payload: DeferPayload<D, STORE>,
         sequence: Sequence<QPS>,
         complete: Complete<QPS, OUT>,
         place: Place<D, QPS>,
@@ -214,7 +220,7 @@ block! {
         requests: Fifo<Arrival, 2>,
         responses: Fifo<Arrival, 2>,
         orders: Fifo<Order, 4>,
-        nudges: Arbiter<Nudge, 6>,
+        nudges: Arbiter<Nudge, 7>,
         departures: Departures,
         asks: Arbiter<XlatRequest, 2>,
         /// One of each queue pair at most: a queue pair that fails here fails once.
@@ -237,11 +243,13 @@ block! {
         kicks: Fork<Bits<24>>,
         tallying: Fork<QpChange>,
         keying: Fork<QpChange>,
+        deferring: Fork<QpChange>,
         is_for_fetch: Signal<Local, Bit>,
         fetch_client: Constant<Bits<3>> = number(fetch::CLIENT),
         failure: Constant<Bits<3>> = number(Occasion::Failure as u64),
         departed: Constant<Bits<3>> = number(Occasion::Departed as u64),
         astray: Constant<Bits<3>> = number(Occasion::Astray as u64),
+        places: Constant<Bits<7>> = number(((D / 8) << STORE) >> PLACE_BYTES_LOG),
     }
 }
 
@@ -252,7 +260,8 @@ impl<
     const OUT: usize,
     const RING: usize,
     const LOG: usize,
-> Transport<D, QPS, SRQS, OUT, RING, LOG>
+    const STORE: usize,
+> Transport<D, QPS, SRQS, OUT, RING, LOG, STORE>
 {
     /// For a card with this core clock, and kernels with these op-codes.
     #[must_use]
@@ -269,7 +278,8 @@ impl<
     const OUT: usize,
     const RING: usize,
     const LOG: usize,
-> Logic for Transport<D, QPS, SRQS, OUT, RING, LOG>
+    const STORE: usize,
+> Logic for Transport<D, QPS, SRQS, OUT, RING, LOG, STORE>
 {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "joins alone: one line a wire")]
@@ -293,6 +303,7 @@ impl<
         );
         clock!(self, clock, rx_colours, request_colours, response_colours, atomic_colours, drains);
         clock!(self, clock, sending, receiving, judging, answering, placing, taking, applying, counting);
+        clock!(self, clock, deferred, deferred_payload, deferring);
         clock!(self, clock, departures, keying, keys, timing, tallying, kicks, send_drain, statistics);
         clock!(self, clock, receives, scatter, atomics, answered, applied, writes, tasks, events);
         clock!(self, clock, answer_failures);
@@ -335,6 +346,9 @@ impl<
         self.tallying.reset.next = self.reset.val();
         self.keying.reset.next = self.reset.val();
         self.keys.reset.next = self.reset.val();
+        self.deferred.reset.next = self.reset.val();
+        self.deferred_payload.reset.next = self.reset.val();
+        self.deferring.reset.next = self.reset.val();
         self.atomic_colours.reset.next = self.reset.val();
         self.receives.reset.next = self.reset.val();
         self.scatter.reset.next = self.reset.val();
@@ -417,6 +431,7 @@ impl<
         StreamSink::<Head>::link(&mut self.rx_head, &mut self.lookup.head);
         StreamSource::<Nudge>::join(&mut self.timers.nudge, &mut self.nudges.sinks[0]);
         StreamSource::<Nudge>::join(&mut self.admit.nudge, &mut self.nudges.sinks[1]);
+        self.nudges.sinks[2].payload.next.again = false;
         self.nudges.sinks[2].payload.next.occasion = self.failure.val();
         self.nudges.sinks[2].payload.next.qpn = self.fetch.failed.payload.val().qpn;
         self.nudges.sinks[2].payload.next.slot = self.fetch.failed.payload.val().slot;
@@ -438,7 +453,9 @@ impl<
         // A failure is in the arbiter before the next packet leaves Fetch, so no later frame departs before it.
         StreamSource::<Nudge>::join(&mut self.template.departed, &mut self.nudges.sinks[4]);
         StreamSource::<Nudge>::join(&mut self.keys.nudge, &mut self.nudges.sinks[5]);
+        StreamSource::<Nudge>::join(&mut self.deferred.nudge, &mut self.nudges.sinks[6]);
         StreamSource::<Nudge>::join(&mut self.nudges.source, &mut self.lookup.nudge);
+        self.lookup.admits.next = self.deferred.admits.val();
         self.lookup.raw_queue_pair.next = self.raw_queue_pair.val();
         self.lookup.pause.next = self.pause.val();
         self.peer_enable.next = self.lookup.row_enable.val();
@@ -450,7 +467,15 @@ impl<
         self.destination.next = self.lookup.destination.val();
         self.lookup.station.next = self.station.val();
         StreamSource::<Arrival>::join(&mut self.lookup.request, &mut self.requests.sink);
-        StreamSource::<Arrival>::join(&mut self.requests.source, &mut self.sequence.arrival);
+        StreamSource::<Arrival>::join(&mut self.requests.source, &mut self.deferred.arrival);
+        StreamSource::<Arrival>::join(&mut self.deferred.source, &mut self.sequence.arrival);
+        self.deferred.places.next = self.places.val();
+        self.deferred.acts.next = self.sequence.acts.val();
+        self.deferred.acted.next = self.sequence.acted.val();
+        self.deferred.deferral.next = self.sequence.deferral.val();
+        self.deferred.lost.next = self.lookup.lost.val();
+        self.sequence.place.next = self.deferred.place.val();
+        self.sequence.roomy.next = self.deferred.roomy.val();
         StreamSource::<Arrival>::join(&mut self.lookup.response, &mut self.responses.sink);
         StreamSource::<Arrival>::join(&mut self.responses.source, &mut self.complete.arrival);
         StreamSource::<Order>::join(&mut self.lookup.order, &mut self.orders.sink);
@@ -501,9 +526,12 @@ impl<
         self.applied.write_data.next = self.atomics.finished.val();
 
         // Errands are carried out.
-        StreamSink::<Beat<D>>::link(&mut self.rx_payload, &mut self.place.payload);
-        StreamSource::<Errand>::join(&mut self.place.merged, &mut self.scatter.errand);
-        self.scatter.is_request.next = self.place.merged_is_request.val();
+        StreamSink::<Beat<D>>::link(&mut self.rx_payload, &mut self.deferred_payload.payload);
+        StreamSource::<Beat<D>>::join(&mut self.deferred_payload.passed, &mut self.place.payload);
+        StreamSource::<Errand>::join(&mut self.place.merged, &mut self.deferred_payload.errand);
+        self.deferred_payload.is_request.next = self.place.merged_is_request.val();
+        StreamSource::<Errand>::join(&mut self.deferred_payload.source, &mut self.scatter.errand);
+        self.scatter.is_request.next = self.deferred_payload.source_is_request.val();
         StreamSource::<Errand>::join(&mut self.scatter.piece, &mut self.place.scattered);
         self.place.scattered_is_request.next = self.scatter.piece_is_request.val();
         self.ring_enable[1].next = self.scatter.ring_enable.val();
@@ -613,7 +641,9 @@ impl<
         StreamSource::<QpChange>::join(&mut self.receiving.left, &mut self.judging.sink);
         StreamSource::<QpChange>::join(&mut self.receiving.right, &mut self.answering.sink);
         StreamSource::<QpChange>::join(&mut self.judging.left, &mut self.taking.sink);
-        StreamSource::<QpChange>::join(&mut self.taking.left, &mut self.sequence.change);
+        StreamSource::<QpChange>::join(&mut self.taking.left, &mut self.deferring.sink);
+        StreamSource::<QpChange>::join(&mut self.deferring.left, &mut self.sequence.change);
+        StreamSource::<QpChange>::join(&mut self.deferring.right, &mut self.deferred.change);
         StreamSource::<QpChange>::join(&mut self.taking.right, &mut self.receives.change);
         StreamSource::<QpChange>::join(&mut self.judging.right, &mut self.complete.change);
         StreamSource::<QpChange>::join(&mut self.answering.left, &mut self.placing.sink);
@@ -723,6 +753,7 @@ impl<
         self.unwanted[1].next = self.sequence.unwanted.val();
         self.unwanted[2].next = self.complete.unwanted.val();
         self.unwanted[3].next = self.place.overtaken.val();
+        self.unwanted[4].next = self.deferred.purged.val();
         self.unreliable_dropped[0].next = self.sequence.dropped.val();
         self.unreliable_dropped[1].next = self.place.lost.val();
         self.early.next = self.sequence.early.val();
@@ -752,6 +783,8 @@ impl<
             | self.sequence.busy.val()
             | self.complete.busy.val()
             | self.place.busy.val()
+            | self.deferred.busy.val()
+            | self.deferred_payload.busy.val()
             | self.respond.busy.val()
             | self.receives.busy.val()
             | self.scatter.busy.val()
@@ -777,6 +810,7 @@ impl<
             | self.template.busy.val()
             | self.lookup.busy.val()
             | self.sequence.busy.val()
+            | self.deferred.busy.val()
             | self.complete.busy.val()
             | self.respond.busy.val()
             | self.receives.busy.val()
@@ -800,7 +834,8 @@ impl<
             | (self.place.operation.valid.val() & self.atomics.operation.ready.val())
             | self.tasks.source.valid.val()
             | (self.events.source.valid.val() & self.event.ready.val())
-            | (self.rx_payload.valid.val() & self.place.payload.ready.val())
+            | (self.rx_payload.valid.val() & self.deferred_payload.payload.ready.val())
+            | (self.deferred_payload.passed.valid.val() & self.place.payload.ready.val())
             | (self.place.done.valid.val() & self.done.ready.val())
             | self.place.task.valid.val()
             | self.place.kick.valid.val()

@@ -152,6 +152,7 @@ impl<const D: usize> Logic for Template<D> {
                 | self.is_astray.val()
                 | (self.is_unanswered.val() & self.held.q.val().ackreq));
         self.departures.sink.valid.next = self.departs.val();
+        self.departures.sink.payload.next.again = false;
         self.departures.sink.payload.next.occasion = self.departure.val();
         self.departures.sink.payload.next.qpn = self.held.q.val().qpn;
         self.departures.sink.payload.next.slot = 0.into();

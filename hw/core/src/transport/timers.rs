@@ -188,6 +188,7 @@ impl<const QPS: usize> Logic for Timers<QPS> {
         self.wake.next = self.least.wake.val();
 
         self.nudge.valid.next = self.has_nudge.q.val();
+        self.nudge.payload.next.again = false;
         self.nudge.payload.next.occasion = self.timeout.val();
         self.nudge.payload.next.qpn = bit_cast::<24, QPS>(self.nudged.q.val());
         self.nudge.payload.next.slot = 0.into();

@@ -198,6 +198,7 @@ impl Logic for Advance {
         self.order.next.local = self.verdict.val().local & !self.verdict.val().status.any();
         self.order.next.message = self.verdict.val().message;
         self.order.next.units = self.work.val().units;
+        self.failure.next.again = false;
         self.failure.next.occasion = self.failed.val();
         self.failure.next.qpn = self.work.val().qpn;
         self.failure.next.slot = self.row.val().slot;

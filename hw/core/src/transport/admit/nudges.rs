@@ -44,6 +44,7 @@ impl<const QPS: usize> Logic for Nudges<QPS> {
         StreamSink::<Bits<QPS>>::link(&mut self.flush, &mut self.flushes.sink);
         StreamSource::<Nudge>::join(&mut self.failures.source, &mut self.mixed.sinks[0]);
         self.mixed.sinks[1].valid.next = self.flushes.source.valid.val();
+        self.mixed.sinks[1].payload.next.again = false;
         self.mixed.sinks[1].payload.next.occasion = self.occasion.val();
         self.mixed.sinks[1].payload.next.qpn = bit_cast::<24, QPS>(self.flushes.source.payload.val());
         self.mixed.sinks[1].payload.next.slot = 0.into();

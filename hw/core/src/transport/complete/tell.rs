@@ -56,6 +56,9 @@ impl Logic for Tell {
         if !self.continues.val() {
             self.errand.next.payload_len = self.arrival.val().payload_len;
         }
+        self.errand.next.stores = false;
+        self.errand.next.loads = false;
+        self.errand.next.slot = 0.into();
         self.errand.next.places = self.verdict.val().places;
         self.errand.next.has_value = self.verdict.val().places & self.kind.val().is_value;
         self.errand.next.value = self.arrival.val().a1;

@@ -78,6 +78,7 @@ impl Logic for Tell {
         self.done.payload.next.flags = 0.into();
 
         self.nudge.valid.next = self.active.val() & self.is_part.val();
+        self.nudge.payload.next.again = false;
         self.nudge.payload.next.occasion = self.parted.val();
         self.nudge.payload.next.qpn = self.part.val().qpn;
         self.nudge.payload.next.slot = 0.into();

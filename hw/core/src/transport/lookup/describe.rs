@@ -72,6 +72,7 @@ impl Logic for Describe {
             self.arrival.next.path_mtu = self.datagram_mtu.val();
         }
         if self.is_nudge.val() {
+            self.arrival.next.again = self.nudge.val().again;
             self.arrival.next.occasion = self.nudge.val().occasion;
             self.arrival.next.slot = self.nudge.val().slot;
             self.arrival.next.status = self.nudge.val().status;
@@ -100,6 +101,7 @@ impl Logic for Describe {
                 self.arrival.next.occasion = self.failure.val();
             }
         } else {
+            self.arrival.next.again = false;
             self.arrival.next.occasion = self.packet.val();
             self.arrival.next.slot = 0.into();
             self.arrival.next.status = 0.into();

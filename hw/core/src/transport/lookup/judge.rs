@@ -13,7 +13,7 @@ use crate::tx::transport::opcodes;
 record! {
     /// What becomes of a packet or a nudge; with none of the first two it goes no further.
     pub struct Judgement {
-        /// A request of the peer, a whole frame, the recall of a receive, or the end of a key.
+        /// A request of the peer, a whole frame, the recall of a receive, the end of a key, or a request that was deferred.
         pub is_request: Bit,
         /// An answer of the peer, or another nudge.
         pub is_response: Bit,
@@ -77,6 +77,8 @@ block! {
         frame: Signal<Local, Bit>,
         is_parted: Signal<Local, Bit>,
         parts: Signal<Local, Bit>,
+        is_again: Signal<Local, Bit>,
+        again: Signal<Local, Bit>,
         keys_differ: Signal<Local, Bits<16>>,
         key_of_either: Signal<Local, Bits<16>>,
         ecn: Signal<Local, Bits<2>>,
@@ -174,6 +176,9 @@ impl Logic for Judge {
             & self.is_reliable.val()
             & self.parted_states.val().get_bit(self.row.val().state.index());
 
+        self.is_again.next = self.is_nudge.val() & self.nudge.val().again;
+        self.again.next = self.is_again.val() & self.is_reliable.val() & self.takes_requests.val();
+
         self.is_spoken.next = (self.is_reliable.val()
             & self.requests.val().get_bit(self.head.val().op.index()))
             | (self.is_unreliable.val() & self.unanswered.val().get_bit(self.head.val().op.index()));
@@ -193,9 +198,13 @@ impl Logic for Judge {
             & self.responses.val().get_bit(self.head.val().op.index());
         self.ecn.next = bit_cast::<2, 8>(self.head.val().tclass);
         self.judgement.next.is_request =
-            self.request.val() | self.frame.val() | self.recalls.val() | self.parts.val();
+            self.request.val() | self.frame.val() | self.recalls.val() | self.parts.val() | self.again.val();
         self.judgement.next.is_response = self.response.val()
-            | (self.is_nudge.val() & !self.is_recall.val() & !self.is_parted.val() & self.takes_nudges.val());
+            | (self.is_nudge.val()
+                & !self.is_again.val()
+                & !self.is_recall.val()
+                & !self.is_parted.val()
+                & self.takes_nudges.val());
         self.judgement.next.is_notification =
             self.is_mine.val() & self.notifications.val().get_bit(self.head.val().op.index());
         // Both ECN bits: a router on the way was congested.

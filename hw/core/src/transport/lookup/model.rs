@@ -34,6 +34,8 @@ pub struct Outcome {
     pub notice: Option<Bits<24>>,
     /// A packet for nobody.
     pub dropped: bool,
+    /// One that was deferred.
+    pub lost: bool,
     /// A raw frame for nobody.
     pub raw_dropped: bool,
     /// A congestion notification.
@@ -96,6 +98,9 @@ pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome
     let is_raw = small(row.kind) == QueuePairKind::Raw as u64;
     let is_reliable = small(row.kind) == QueuePairKind::Reliable as u64;
     let is_parted = small(nudge.occasion) == Occasion::Parted as u64;
+    if nudge.again {
+        return again(nudge, row, pause, colour);
+    }
     let is_request = is_recall || is_parted;
     let passes = match state(row) {
         Some(Error) => !is_request || is_reliable || (is_recall && (is_raw || is_unreliable(row))),
@@ -127,6 +132,28 @@ pub fn nudge(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome
         request: is_request.then_some(arrival),
         response: (!is_request).then_some(arrival),
         order: Some(Order { is_request, colour, ..Order::default() }),
+        ..Outcome::default()
+    }
+}
+
+/// A request that was deferred, under the row of its queue pair.
+fn again(nudge: &Nudge, row: &PeerRow, pause: bool, colour: bool) -> Outcome {
+    use QueuePairState::{Drained, ReadyToReceive, ReadyToSend};
+    let is_reliable = row.exists && small(row.kind) == QueuePairKind::Reliable as u64;
+    if pause || !is_reliable || !matches!(state(row), Some(ReadyToReceive | ReadyToSend | Drained)) {
+        return Outcome { dropped: true, lost: true, ..Outcome::default() };
+    }
+    let arrival = Arrival {
+        again: true,
+        qpn: nudge.qpn,
+        slot: nudge.slot,
+        status: nudge.status,
+        vendor: nudge.vendor,
+        ..of_row(row, colour)
+    };
+    Outcome {
+        request: Some(arrival),
+        order: Some(Order { is_request: true, colour, ..Order::default() }),
         ..Outcome::default()
     }
 }

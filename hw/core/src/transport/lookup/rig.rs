@@ -32,6 +32,7 @@ const LIMIT: u64 = 100_000;
 struct Reading {
     colour: bool,
     pause: bool,
+    admits: bool,
     raw: u64,
 }
 
@@ -195,7 +196,9 @@ impl Rig {
         if turn(self.turns.1) {
             self.raw = self.rng.below(10);
         }
-        let reading = Reading { colour: self.colour, pause: self.pause, raw: self.raw };
+        let admits = self.turns.0 == 0 || self.rng.below(4) > 0;
+        let reading = Reading { colour: self.colour, pause: self.pause, admits, raw: self.raw };
+        self.set("admits", &reading.admits);
         self.set("colour", &reading.colour);
         self.set("pause", &reading.pause);
         self.set("raw_queue_pair", &Bits::<24>::from(reading.raw));
@@ -214,11 +217,13 @@ impl Rig {
         let (colour, outcome) = self.acting.take().unwrap_or_default();
         assert_eq!(entered, outcome.order.map(|_| colour), "enters");
         assert_eq!(read::<bool>(&self.bench, "dropped"), outcome.dropped, "dropped");
+        assert_eq!(read::<bool>(&self.bench, "lost"), outcome.lost, "lost");
         assert_eq!(read::<bool>(&self.bench, "raw_dropped"), outcome.raw_dropped, "raw_dropped");
         assert_eq!(read::<bool>(&self.bench, "cnp_received"), outcome.notified, "cnp_received");
         for (is_packet, at) in [(true, 0), (false, 1)] {
             if after[at] > before[at] {
                 let under = self.under.take().expect("a row is read first");
+                assert!(under.admits || !is_packet, "a packet begins only if it is admitted");
                 let outcome = self.act(is_packet, under);
                 self.acting = Some((under.colour, outcome.clone()));
                 self.outcomes.push((is_packet, outcome));

@@ -140,6 +140,10 @@ fn nudges(seed: u64, count: usize) -> Vec<Nudge> {
             5 => nudge.occasion = (Occasion::Astray as u64).into(),
             _ => {}
         }
+        nudge.again = rng.below(6) == 0;
+        if nudge.again {
+            nudge.occasion = (Occasion::Packet as u64).into();
+        }
         nudge
     };
     (0..count).map(|_| nudge(&mut rng)).collect()
@@ -184,6 +188,8 @@ fn agrees_with_the_model() {
         ("packets without trace", count(&|outcome| outcome.dropped && outcome.order.is_none())),
         ("notices", count(&|outcome| outcome.notice.is_some())),
         ("notifications", count(&|outcome| outcome.notified)),
+        ("deferred requests", count(&|outcome| outcome.request.is_some_and(|arrival| arrival.again))),
+        ("deferred requests that nobody takes", count(&|outcome| outcome.lost)),
         ("nudges swallowed", count(&|outcome| *outcome == Outcome::default())),
     ] {
         assert!(count >= 20, "{what}: {count}");
@@ -223,6 +229,7 @@ fn rust_and_verilog_agree() {
                 nudge.valid,
                 raw_queue_pair,
                 pause,
+                admits,
                 row,
                 address,
                 mac,

@@ -78,6 +78,8 @@ impl Logic for Merge {
             self.chosen.next.payload_len = self.orders.source.payload.val().payload_len;
             self.chosen.next.places = false;
             self.chosen.next.has_value = false;
+            self.chosen.next.stores = false;
+            self.chosen.next.loads = false;
             self.chosen.next.list = 0.into();
             self.chosen.next.atomic = 0.into();
             self.chosen.next.call = 0.into();

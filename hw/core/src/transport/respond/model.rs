@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use rust_hdl::prelude::Bits;
+use stroma_abi::Psn;
 use stroma_abi::desc::Status;
 use stroma_abi::desc::region::rights;
 use stroma_abi::wire::{NakCode, Syndrome, opcode};
@@ -26,6 +27,10 @@ pub struct Ack {
 impl Ack {
     fn says(&self) -> Syndrome {
         Syndrome::decode(self.syndrome)
+    }
+
+    fn number(&self) -> u32 {
+        u32::try_from(u64::from(self.psn)).expect("24 bits")
     }
 
     fn is_positive(&self) -> bool {
@@ -290,7 +295,12 @@ impl Model {
         }
         let syndrome = u8::try_from(u64::from(task.syndrome)).expect("eight bits");
         let ack = Ack { psn: task.psn, msn: task.msn, syndrome, behind: owed.reads.len() };
-        if !owed.ack.is_some_and(|ack| ack.is_final()) && (!owed.stopped || ack.is_negative()) {
+        let is_older = |waiting: Ack| {
+            let is_before = Psn::new(ack.number()).is_before(Psn::new(waiting.number()));
+            ack.is_positive() && !waiting.is_positive() && is_before
+        };
+        let stays = owed.ack.is_some_and(|waiting| waiting.is_final() || is_older(waiting));
+        if !stays && (!owed.stopped || ack.is_negative()) {
             owed.ack = Some(ack);
         }
     }

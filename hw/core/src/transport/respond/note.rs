@@ -13,7 +13,8 @@ use crate::transport::records::{Answer, Task, TxFailure};
 
 block! {
     /// Writes down what is owed. One acknowledgement stands for all before it, so a newer one takes the place of one that
-    /// waits; but a refusal ends the connection, and nothing takes its place.
+    /// waits; but a refusal ends the connection, and nothing takes its place. A positive one for an older request, which has come
+    /// again, does not take that of a NAK either: the NAK acknowledges as much, and nothing but it says what is missing.
     ///
     /// A READ that came before and begins within the packets of the head that have gone, behind their first, or with the next one, is a
     /// requester that goes back: a copy that the wire made of a request begins where that began. It asks again for everything
@@ -73,6 +74,8 @@ block! {
         task_kind: Signal<Local, Bits<8>>,
         is_refusal: Signal<Local, Bit>,
         replaces: Signal<Local, Bit>,
+        age: Signal<Local, Bits<24>>,
+        is_older: Signal<Local, Bit>,
         acknowledges: Signal<Local, Bit>,
         is_value: Signal<Local, Bit>,
         is_data: Signal<Local, Bit>,
@@ -160,10 +163,16 @@ impl Logic for Note {
         self.task_kind.next = self.task.q.val().syndrome >> self.kind_at.val();
         self.is_refusal.next = self.row.val().acks & (self.waiting_kind.val() == self.refused.val());
         self.replaces.next = !self.is_refusal.val() | (self.row.val().syndrome == self.gap.val());
+        self.age.next = self.task.q.val().psn - self.row.val().ack_psn;
+        self.is_older.next = self.row.val().acks
+            & (self.waiting_kind.val() != self.positive.val())
+            & (self.task_kind.val() == self.positive.val())
+            & self.age.val().get_bit(23);
         self.is_acknowledgement.next = self.task.q.val().answer == self.acknowledge.val();
         self.acknowledges.next = self.tasks.val()
             & self.is_acknowledgement.val()
             & self.replaces.val()
+            & !self.is_older.val()
             & (!self.row.val().stopped | (self.task_kind.val() == self.refused.val()));
         self.is_value.next = self.task.q.val().answer == self.value.val();
         self.is_data.next = self.task.q.val().answer == self.data.val();

@@ -45,6 +45,7 @@ impl Logic for Account {
             & !self.kind.val().is_raw
             & !self.standing.val().parting
             & !self.standing.val().failed
+            & !self.verdict.val().stays
             & !self.measured.val().is_next
             & !self.measured.val().is_before;
         self.sum.next = 0.into();

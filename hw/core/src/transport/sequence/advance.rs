@@ -30,6 +30,7 @@ block! {
         resources: Signal<Local, Bits<5>>,
         step: Signal<Local, Bits<24>>,
         next_psn: Signal<Local, Bits<24>>,
+        waits: Signal<Local, Bit>,
         va: Signal<Local, Bits<64>>,
     }
 }
@@ -137,10 +138,27 @@ impl Logic for Advance {
             self.changed.next.received = self.fit.val().received;
         }
 
+        // Requests that are deferred, and whether the next is one of them.
+        self.changed.next.deferred = self.standing.val().deferred;
+        if self.verdict.val().stays & !self.arrival.val().again {
+            self.changed.next.deferred = self.standing.val().deferred + 1;
+        }
+        if !self.verdict.val().stays & self.arrival.val().again & self.standing.val().deferred.any() {
+            self.changed.next.deferred = self.standing.val().deferred - 1;
+        }
+        self.waits.next = self.verdict.val().stays & !self.verdict.val().follows;
+        self.changed.next.waits = self.waits.val()
+            | (self.standing.val().waits & !(self.arrival.val().again & self.measured.val().is_next));
+        self.changed.next.waits_long = self.standing.val().waits_long;
+        if self.waits.val() {
+            self.changed.next.waits_long = self.verdict.val().waits_long;
+        }
+
         // Told to come again later, the peer knows of the gap that is left meanwhile.
         self.changed.next.gap_told = self.verdict.val().tells_gap
             | self.verdict.val().rests
-            | (self.standing.val().gap_told & (!self.measured.val().is_next | self.kind.val().is_parted));
+            | (self.standing.val().gap_told
+                & (!self.measured.val().is_next | self.kind.val().is_parted | self.verdict.val().follows));
         self.changed.next.failed = self.standing.val().failed
             | self.verdict.val().refuses
             | self.verdict.val().denies

@@ -13,13 +13,14 @@ use super::reply::Reply;
 use super::standing::Standing;
 use crate::constant::number;
 use crate::fabric::records::{Calling, PLACES_LOG};
-use crate::transport::records::{Arrival, Atomic, Errand, List};
+use crate::transport::records::{Arrival, Atomic, DEFERRED_LOG, Errand, List};
 
 block! {
     /// Puts the errand of a request together. Combinational.
     ///
     /// - **Ports** `arrival`, `kind`, `fit`, `callee`, `verdict`: the request, and what becomes of it; `reply`: what the peer hears;
-    ///   `receipt`: what the owner of its receive does; `standing`: what was known before it. `errand`: what has to be done. Without `span`, `va`, `key` and
+    ///   `receipt`: what the owner of its receive does; `standing`: what was known before it; `deferred_place`: that of the next request that is
+    ///   deferred. `errand`: what has to be done. Without `stores` and `loads`, `slot` means nothing; without `span`, `va`, `key` and
     ///   `need` mean nothing, but for an RPC that begins; without `answer`, `syndrome`; without `list`, `srq` and `offset`; without `atomic`, `value` and
     ///   `compare`; without `call`, all that is said of one, and of one that came again all but `place`; without
     ///   either of the two, `place`; without `completes`, `cq`, `opcode`,
@@ -33,6 +34,7 @@ block! {
         pub reply: Signal<In, Reply>,
         pub receipt: Signal<In, Receipt>,
         pub standing: Signal<In, Standing>,
+        pub deferred_place: Signal<In, Bits<DEFERRED_LOG>>,
         pub errand: Signal<Out, Errand>,
         has_bytes: Signal<Local, Bit>,
         is_ended: Signal<Local, Bit>,
@@ -79,6 +81,16 @@ impl Logic for Commission {
         self.errand.next.path_mtu = self.arrival.val().path_mtu;
         self.errand.next.payload_len = self.arrival.val().payload_len;
         self.errand.next.has_value = false;
+        // The payload of a request that is deferred goes to the store, and stays there as long.
+        self.errand.next.stores = self.verdict.val().stays & !self.arrival.val().again;
+        self.errand.next.loads = self.arrival.val().again;
+        self.errand.next.slot = self.deferred_place.val();
+        if self.arrival.val().again {
+            self.errand.next.slot = self.arrival.val().slot;
+        }
+        if self.arrival.val().again & self.verdict.val().stays {
+            self.errand.next.payload_len = 0.into();
+        }
 
         // The range. Of a WRITE the whole message when it begins, so that one refused for its end writes nothing; then
         // each packet again, for the region may be gone since.

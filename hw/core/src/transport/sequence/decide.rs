@@ -10,7 +10,7 @@ use super::standing::Standing;
 use crate::record;
 
 record! {
-    /// What becomes of an arrival: one of the first eighteen, or nothing; and what that does to receives and keys.
+    /// What becomes of an arrival: one of the first nineteen, or nothing; and what that does to receives and keys.
     pub struct Verdict {
         /// It is the next request, and carried out: one of the next five.
         pub carries_out: Bit,
@@ -28,6 +28,12 @@ record! {
         pub refuses: Bit,
         /// The peer is told to send again from the next request on.
         pub tells_gap: Bit,
+        /// It is deferred, or stays so.
+        pub stays: Bit,
+        /// With `stays`: not for its own sake, but because another of its queue pair is.
+        pub follows: Bit,
+        /// With `stays`: it waits for more than atomics.
+        pub waits_long: Bit,
         /// There is no receive, or no room at the kernel: the peer is told to send again later.
         pub rests: Bit,
         /// There is none for a frame, or none any more: it is thrown away, and nobody is told.
@@ -46,7 +52,7 @@ record! {
         pub calls_again: Bit,
         /// It came again; whether anything comes of it is another matter.
         pub is_duplicate: Bit,
-        /// It came before its turn, behind a gap or among atomics: it is thrown away, told or not.
+        /// It came before its turn, and is not deferred: it is thrown away, told or not.
         pub is_early: Bit,
         /// Its queue pair has failed: it is thrown away.
         pub is_unwanted: Bit,
@@ -60,7 +66,7 @@ record! {
         pub concludes: Bit,
         /// It could not be ended: the SEND is refused, and there is no next one.
         pub denies: Bit,
-        /// It is thrown away until that is known: the peer has to send it again.
+        /// It is thrown away until that is known, for want of room: the peer has to send it again.
         pub defers: Bit,
         /// It is given up.
         pub gives_up: Bit,
@@ -72,14 +78,16 @@ record! {
 block! {
     /// Decides. Combinational.
     ///
-    /// - **Ports** `kind`, `fit`, `measured`, `callee`: the request; `standing`: what is known of its queue pair. `verdict`: what becomes
-    ///   of it.
+    /// - **Ports** `kind`, `fit`, `measured`, `callee`: the request; `again`: it was deferred before; `standing`: what is known of its
+    ///   queue pair; `roomy`: much room is left for requests that are deferred. `verdict`: what becomes of it.
     pub struct Decide {
         pub kind: Signal<In, Kind>,
         pub fit: Signal<In, Fit>,
         pub measured: Signal<In, Measured>,
         pub callee: Signal<In, Callee>,
         pub standing: Signal<In, Standing>,
+        pub again: Signal<In, Bit>,
+        pub roomy: Signal<In, Bit>,
         pub verdict: Signal<Out, Verdict>,
         defers: Signal<Local, Bit>,
         is_before: Signal<Local, Bit>,
@@ -87,6 +95,12 @@ block! {
         takes_resource: Signal<Local, Bit>,
         is_wrong: Signal<Local, Bit>,
         must_wait: Signal<Local, Bit>,
+        waits_long: Signal<Local, Bit>,
+        is_due: Signal<Local, Bit>,
+        may_defer: Signal<Local, Bit>,
+        waits: Signal<Local, Bit>,
+        follows: Signal<Local, Bit>,
+        stays: Signal<Local, Bit>,
         bounces: Signal<Local, Bit>,
         lacks: Signal<Local, Bit>,
         may_go: Signal<Local, Bit>,
@@ -106,14 +120,10 @@ impl Logic for Decide {
     #[hdl_gen]
     fn update(&mut self) {
         self.is_before.next = self.fit.val().is_live & self.measured.val().is_before;
-        self.is_ahead.next = self.fit.val().is_live
-            & !self.measured.val().is_next
-            & !self.measured.val().is_before
-            & !self.kind.val().is_unreliable;
 
         // The next. While atomics are under way only atomics follow them: they alone wait for each other further on. What is to
         // be refused waits, too, or the refusal would go ahead of their answers, and that of RPCs. A key is not ended while
-        // the data of a READ, which may be that key's, are owed.
+        // the data of a READ, which may be that key's, are owed; and nothing follows the SEND that ends one before its end.
         self.takes_resource.next = self.kind.val().is_read
             | self.kind.val().is_atomic
             | (self.kind.val().is_call & self.kind.val().begins);
@@ -125,24 +135,64 @@ impl Logic for Decide {
             | (!self.is_wrong.val()
                 & self.kind.val().ends_key
                 & (self.measured.val().is_answering | !self.measured.val().may_part));
+        // What has to wait is deferred, and so is what follows it. Atomics end by themselves, so the store always has room for what
+        // waits for them. What waits for a key or an answer may need packets of other queue pairs, which come only while there is
+        // room: it has half of the store. A request that was deferred has its place already.
+        self.waits_long.next = self.standing.val().parting | !self.measured.val().is_applying;
+        self.is_due.next = self.measured.val().is_next & (self.standing.val().parting | self.must_wait.val());
+        self.may_defer.next = self.fit.val().is_heard
+            & !self.measured.val().is_before
+            & !self.kind.val().is_raw
+            & !self.kind.val().is_unreliable;
+        self.waits.next = self.may_defer.val()
+            & self.is_due.val()
+            & (self.again.val() | self.roomy.val() | !self.waits_long.val());
+        if self.again.val() {
+            self.follows.next = self.may_defer.val()
+                & !self.measured.val().is_next
+                & (self.standing.val().waits | self.standing.val().parting);
+        } else if self.standing.val().deferred.any() {
+            self.follows.next = self.may_defer.val()
+                & !self.waits.val()
+                & (self.roomy.val() | !self.standing.val().waits_long);
+        } else {
+            self.follows.next =
+                self.may_defer.val() & !self.waits.val() & self.standing.val().parting & self.roomy.val();
+        }
+        self.stays.next = self.waits.val() | self.follows.val();
+        self.verdict.next.stays = self.stays.val();
+        self.verdict.next.follows = self.follows.val();
+        self.verdict.next.waits_long = self.waits_long.val();
+
         // What a message that was broken off had taken is for the next.
         self.lacks.next =
             (self.kind.val().takes & !self.measured.val().has_receive & !self.measured.val().has_spare)
                 | self.callee.val().lacks_room;
-        self.may_go.next =
-            self.measured.val().is_next & !self.is_wrong.val() & !self.must_wait.val() & !self.lacks.val();
+        self.may_go.next = self.measured.val().is_next
+            & !self.stays.val()
+            & !self.is_wrong.val()
+            & !self.must_wait.val()
+            & !self.lacks.val();
         self.is_refusable.next = self.measured.val().is_next
+            & !self.stays.val()
             & self.is_wrong.val()
             & !self.must_wait.val()
             & !self.kind.val().is_raw
             & !self.kind.val().is_unreliable;
         self.is_late.next = self.measured.val().is_next
+            & !self.stays.val()
             & !self.is_wrong.val()
             & !self.must_wait.val()
             & self.lacks.val()
             & !self.kind.val().is_raw
             & !self.kind.val().is_unreliable;
-        self.bounces.next = self.fit.val().is_live & self.measured.val().is_next & self.must_wait.val();
+        self.is_ahead.next = self.fit.val().is_live
+            & !self.stays.val()
+            & !self.measured.val().is_next
+            & !self.measured.val().is_before
+            & !self.kind.val().is_unreliable;
+        self.bounces.next =
+            self.fit.val().is_live & !self.stays.val() & self.measured.val().is_next & self.must_wait.val();
         self.carries_out.next = self.fit.val().is_live & self.may_go.val();
         self.verdict.next.carries_out = self.carries_out.val();
         self.verdict.next.sends = self.carries_out.val() & self.kind.val().is_send;
@@ -151,8 +201,10 @@ impl Logic for Decide {
         self.verdict.next.applies = self.carries_out.val() & self.kind.val().is_atomic;
         self.verdict.next.calls = self.carries_out.val() & self.kind.val().is_call;
         self.verdict.next.refuses = self.fit.val().is_live & self.is_refusable.val();
-        self.defers.next =
-            self.fit.val().is_heard & self.standing.val().parting & !self.measured.val().is_before;
+        self.defers.next = self.fit.val().is_heard
+            & !self.stays.val()
+            & self.standing.val().parting
+            & !self.measured.val().is_before;
         self.verdict.next.defers = self.defers.val();
         self.verdict.next.is_early = self.is_ahead.val() | self.bounces.val() | self.defers.val();
         self.verdict.next.is_unwanted = self.standing.val().failed

@@ -12,7 +12,7 @@ use super::measure::Measured;
 use super::receipt::Receipts;
 use super::reply::Replies;
 use super::standing::Standing;
-use crate::transport::records::{Arrival, Errand};
+use crate::transport::records::{Arrival, DEFERRED_LOG, Errand};
 
 block! {
     /// Decides, and draws the conclusions. Combinational.
@@ -22,8 +22,8 @@ block! {
     ///                     └─ Advance ─ changed
     /// ```
     ///
-    /// - **Ports** `arrival`, `kind`, `fit`, `measured`, `callee`: the request; `standing`: what is known of its queue pair. `verdict`: what becomes
-    ///   of it; `errand`: what has to be done; `changed`: what is known of the queue pair afterwards.
+    /// - **Ports** `arrival`, `kind`, `fit`, `measured`, `callee`: the request; `standing`: what is known of its queue pair; `roomy`: as in
+    ///   [`Decide`]; `place`: that of the next request that is deferred. `verdict`: what becomes of it; `errand`: what has to be done; `changed`: what is known of the queue pair afterwards.
     pub struct Judge {
         pub arrival: Signal<In, Arrival>,
         pub kind: Signal<In, Kind>,
@@ -31,6 +31,8 @@ block! {
         pub measured: Signal<In, Measured>,
         pub callee: Signal<In, Callee>,
         pub standing: Signal<In, Standing>,
+        pub roomy: Signal<In, Bit>,
+        pub place: Signal<In, Bits<DEFERRED_LOG>>,
         pub verdict: Signal<Out, Verdict>,
         pub errand: Signal<Out, Errand>,
         pub changed: Signal<Out, Standing>,
@@ -50,6 +52,8 @@ impl Logic for Judge {
         self.decide.measured.next = self.measured.val();
         self.decide.callee.next = self.callee.val();
         self.decide.standing.next = self.standing.val();
+        self.decide.again.next = self.arrival.val().again;
+        self.decide.roomy.next = self.roomy.val();
         self.verdict.next = self.decide.verdict.val();
 
         self.replies.arrival.next = self.arrival.val();
@@ -73,6 +77,7 @@ impl Logic for Judge {
         self.commission.reply.next = self.replies.reply.val();
         self.commission.receipt.next = self.receipts.receipt.val();
         self.commission.standing.next = self.standing.val();
+        self.commission.deferred_place.next = self.place.val();
         self.errand.next = self.commission.errand.val();
 
         self.advance.arrival.next = self.arrival.val();

@@ -35,6 +35,10 @@ pub struct View {
     pub room: u16,
     /// For each that takes a packet of the stream it has.
     pub room_more: u16,
+    /// Much room is left for requests that are deferred.
+    pub roomy: bool,
+    /// Where the next of them goes.
+    pub place: u8,
     /// For each behind the one that was called last, of which the responder itself keeps account.
     pub behind: u16,
 }
@@ -75,6 +79,10 @@ pub struct Outcome {
     pub dropped: bool,
     /// It is refused, or a gap is told.
     pub nak: bool,
+    /// It is deferred, or stays so.
+    pub stays: bool,
+    /// With `stays`: because another is.
+    pub follows: bool,
     /// There is no receive for it, or no room.
     pub rnr: bool,
     /// With `rnr`: no room at its kernel.

@@ -20,7 +20,7 @@ use crate::host::work::QpChange;
 use crate::pack::Packed;
 use crate::state::command::KeyWork;
 use crate::testing::{collect, noise, push, read, verilated};
-use crate::transport::records::{Arrival, Errand, Occasion, ResponderRow};
+use crate::transport::records::{Arrival, DEFERRED_LOG, Deferral, Errand, Occasion, ResponderRow};
 use crate::transport::statistics::counter;
 
 /// log2 of the queue pairs.
@@ -56,6 +56,8 @@ pub(super) struct Rig {
     under_way: VecDeque<(u64, Operation)>,
     /// What must come of the arrivals that were acted on.
     outcomes: Vec<Outcome>,
+    /// What is deferred, in the order in which it came.
+    deferred: Vec<Arrival>,
 }
 
 impl Rig {
@@ -80,6 +82,7 @@ impl Rig {
             changes: VecDeque::new(),
             under_way: VecDeque::new(),
             outcomes: Vec::new(),
+            deferred: Vec::new(),
         };
         rig.settle();
         rig
@@ -121,7 +124,9 @@ impl Rig {
         assert_eq!(u64::from(index), u64::from(arrival.qpn), "whose counts");
         let part_room = read(&self.bench, "part_room");
         self.view = View { part_room, ..self.world.view(&arrival) };
-        let View { stock, answered, finished, room, room_more, .. } = self.view;
+        let View { stock, answered, finished, room, room_more, roomy, place, .. } = self.view;
+        self.set("roomy", &roomy);
+        self.set("place", &Bits::<DEFERRED_LOG>::from(u64::from(place)));
         self.set("stock", &stock);
         self.set("answered", &Bits::<5>::from(u64::from(answered)));
         self.set("finished", &Bits::<5>::from(u64::from(finished)));
@@ -148,6 +153,8 @@ impl Rig {
         }
 
         let mut expected = [false; 9];
+        let mut deferral = Deferral::default();
+        let mut judged = None;
         let (mut counted, mut written, mut reserved) = (None, None, None);
         match acted {
             None => {}
@@ -155,6 +162,7 @@ impl Rig {
                 self.model.change(&change);
                 if change.resets {
                     self.world.reset(change.qpn.into());
+                    self.deferred.retain(|kept| kept.qpn != change.qpn);
                     written = Some(u64::from(change.qpn));
                 }
             }
@@ -168,11 +176,15 @@ impl Rig {
                 }
                 reserved = outcome.reserves;
                 let Outcome { duplicate, early, unwanted, dropped, nak, rnr, takes, .. } = outcome;
-                let Outcome { raw_taken, raw_lost, .. } = outcome;
+                let Outcome { raw_taken, raw_lost, stays, follows, .. } = outcome;
+                let again = arrival.again;
+                deferral = Deferral { stored: stays && !again, judged: again, stays, follows };
+                judged = Some(*arrival);
+                self.keep(&arrival, stays);
                 expected = [duplicate, early, unwanted, dropped, nak, rnr, takes, raw_taken, raw_lost];
                 let is_awaited = outcome.errand.is_awaited;
-                let ends =
-                    [duplicate, early, unwanted, dropped, rnr, raw_taken, raw_lost, is_awaited].map(u8::from);
+                let ends = [duplicate, early, unwanted, dropped, rnr, raw_taken, raw_lost, stays, is_awaited]
+                    .map(u8::from);
                 let is_packet = u64::from(arrival.occasion) == Occasion::Packet as u64;
                 assert_eq!(ends.iter().sum::<u8>(), is_packet.into(), "each packet has one end: {outcome:?}");
                 (counted, written) = (outcome.counted, Some(u64::from(arrival.qpn)));
@@ -193,6 +205,11 @@ impl Rig {
         let shown = pulses.map(|port| read::<bool>(&self.bench, port));
         assert_eq!(shown, expected, "{pulses:?}");
         assert_eq!(self.reserved(), reserved, "what is reserved");
+        assert_eq!(self.deferral(), deferral, "what is deferred");
+        assert_eq!(read::<bool>(&self.bench, "acts"), judged.is_some());
+        if judged.is_some() {
+            assert_eq!(Some(read::<Arrival>(&self.bench, "acted")), judged);
+        }
         let tally = counted.map_or(0, |field| 1 << (counter(field) - FIRST));
         assert_eq!(read::<Bits<RESPONDER_COUNTERS>>(&self.bench, "tally").index(), tally, "what counts");
         if tally > 0 {
@@ -204,6 +221,35 @@ impl Rig {
             let queues = [(false, 0), (false, 2), (true, SRQ)];
             self.world.drift(&self.model, &queues, &mut self.rng);
         }
+    }
+
+    /// What is said of a request that is deferred, without what means nothing.
+    fn deferral(&self) -> Deferral {
+        let mut said = read::<Deferral>(&self.bench, "deferral");
+        said.stays &= said.stored || said.judged;
+        said.follows &= said.stays;
+        said
+    }
+
+    /// The store does as it is told.
+    fn keep(&mut self, arrival: &Arrival, stays: bool) {
+        let is_same = |kept: &Arrival| kept.slot == arrival.slot && kept.qpn == arrival.qpn;
+        if stays && !arrival.again {
+            let slot = u64::from(self.view.place).into();
+            self.deferred.push(Arrival { again: true, slot, ..*arrival });
+            self.world.store();
+        }
+        if !stays && arrival.again {
+            self.deferred.retain(|kept| !is_same(kept));
+        }
+    }
+
+    /// What is deferred is looked at again, in its order, once each; what came of that.
+    pub(super) fn look_again(&mut self) -> Vec<Outcome> {
+        let again = self.deferred.clone();
+        self.send(&again);
+        self.settle();
+        self.compare()
     }
 
     fn reserved(&self) -> Option<Reservation> {
@@ -281,6 +327,7 @@ impl Rig {
         self.model = Responder::default();
         self.world = World::default();
         self.outcomes.clear();
+        self.deferred.clear();
         self.under_way.clear();
         self.bench[self.errand].take();
         self.bench[self.part].take();

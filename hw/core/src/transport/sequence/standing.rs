@@ -53,6 +53,12 @@ record! {
         pub resources: Bits<5>,
         /// Atomics among them, modulo 32.
         pub atomics: Bits<5>,
+        /// Requests that are deferred.
+        pub deferred: Bits<7>,
+        /// The next one is among them.
+        pub waits: Bit,
+        /// With `waits`: not for atomics alone, so that other queue pairs may be needed to end it.
+        pub waits_long: Bit,
         /// The peer was told to send again from the next request on.
         pub gap_told: Bit,
         /// A request was refused, or receives were recalled: there is no next one.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod corners;
+mod deferred;
 mod parts;
 mod peer;
 mod raw;
@@ -41,6 +42,8 @@ fn converse(rig: &mut Rig, peer: &mut Peer, rounds: usize, rarely: u64) -> Vec<O
         rig.send(&requests);
         rig.settle();
         outcomes.extend(rig.compare());
+        peer.listen(rig);
+        outcomes.extend(rig.look_again());
         peer.listen(rig);
         let changes = peer.revive();
         rig.send_changes(&changes);
@@ -121,6 +124,12 @@ fn agrees_with_the_model() {
         ("keys ended", count(&|outcome| is_key(outcome) && !outcome.nak)),
         ("keys ended, and something asked for again", count(&|outcome| is_key(outcome) && outcome.nak)),
         ("keys not ended", count(&|outcome| outcome.errand.completes && outcome.errand.fails)),
+        ("deferred", count(&|outcome| outcome.errand.stores && !outcome.follows)),
+        ("deferred after others", count(&|outcome| outcome.errand.stores && outcome.follows)),
+        ("looked at again in vain", count(&|outcome| outcome.errand.loads && outcome.stays)),
+        ("deferred, and carried out", count(&|outcome| outcome.errand.loads && outcome.errand.is_awaited)),
+        ("deferred, and too early", count(&|outcome| outcome.errand.loads && outcome.early)),
+        ("deferred without room", count(&|outcome| outcome.early && !outcome.stays && outcome.nak)),
         ("gaps told", count(&|outcome| outcome.nak && !outcome.errand.fails)),
         ("refusals", count(&|outcome| outcome.errand.fails)),
     ] {
@@ -171,7 +180,11 @@ fn rust_and_verilog_agree() {
             || Callees::new(&OPERATIONS.map(Some)),
             [arrival, kind, standing, room, room_more, behind]
         ),
-        differential!("judge", Judge::default, [arrival, kind, fit, measured, callee, standing]),
+        differential!(
+            "judge",
+            Judge::default,
+            [arrival, kind, fit, measured, callee, standing, roomy, place]
+        ),
         differential!("account", Account::default, [kind, measured, verdict, standing]),
         differential!(
             "sequence",
@@ -185,6 +198,8 @@ fn rust_and_verilog_agree() {
                 stock,
                 answered,
                 finished,
+                roomy,
+                place,
                 room,
                 room_more,
                 part.ready,

@@ -33,6 +33,8 @@ block! {
         pub nudge: StreamSink<Nudge>,
         pub raw_queue_pair: Signal<In, Bits<24>>,
         pub pause: Signal<In, Bit>,
+        pub admits: Signal<In, Bit>,
+        pub lost: Signal<Out, Bit>,
         pub colour: Signal<In, Bit>,
         pub enters: Signal<Out, Bit>,
         pub enters_colour: Signal<Out, Bit>,
@@ -99,6 +101,8 @@ impl Logic for Bed {
         StreamSink::<Nudge>::link(&mut self.nudge, &mut self.lookup.nudge);
         self.lookup.raw_queue_pair.next = self.raw_queue_pair.val();
         self.lookup.pause.next = self.pause.val();
+        self.lookup.admits.next = self.admits.val();
+        self.lost.next = self.lookup.lost.val();
         self.lookup.colour.next = self.colour.val();
         self.enters.next = self.lookup.enters.val();
         self.enters_colour.next = self.lookup.enters_colour.val();

@@ -66,6 +66,20 @@ fn a_refusal_is_not_replaced_and_a_gap_or_not_ready_is() {
 }
 
 #[test]
+fn a_nak_that_waits_is_not_replaced_by_the_acknowledgement_of_what_came_again() {
+    for waits in [GAP, NOT_READY] {
+        for (psn, duplicate, left) in [(9, 8, 9), (2, 0xff_ff9b, 2), (9, 9, 9), (9, 10, 10)] {
+            let mut rig = Rig::default();
+            noted(&mut rig, &[ack(3, psn, waits), ack(3, duplicate, POSITIVE)]);
+            rig.settle();
+            assert_eq!(rig.sent(), [(3, ACK, left)], "{waits:#x}, {duplicate} after {psn}");
+            let syndrome = if duplicate >= psn && duplicate < 1 << 20 { POSITIVE } else { waits };
+            assert_eq!(aeths(&rig)[0] >> 24, u64::from(syndrome), "{waits:#x}, {duplicate} after {psn}");
+        }
+    }
+}
+
+#[test]
 fn an_acknowledgement_goes_behind_the_reads_before_it_and_before_those_behind() {
     let mut rig = Rig::default();
     let again = Task { fresh: false, ..data(0, 30, 10) };

@@ -92,6 +92,12 @@ pub struct Connection {
     pub atomics: u8,
     /// A request was refused, or receives were recalled.
     pub failed: bool,
+    /// Requests that are deferred.
+    pub deferred: u8,
+    /// The next one is among them.
+    pub waits: bool,
+    /// It waits for more than atomics.
+    pub waits_long: bool,
     /// The peer was told to send again from there.
     pub gap_told: bool,
     last_told: bool,
@@ -121,6 +127,9 @@ impl Connection {
             calls: 0,
             atomics: 0,
             failed: false,
+            deferred: 0,
+            waits: false,
+            waits_long: false,
             gap_told: false,
             last_told: false,
         }
@@ -144,6 +153,8 @@ impl Connection {
             pd: arrival.pd,
             path_mtu: arrival.path_mtu,
             payload_len: arrival.payload_len,
+            loads: arrival.again,
+            slot: if arrival.again { arrival.slot } else { u64::from(view.place).into() },
             unreliable,
             begins: unreliable && begins(&opcode_of(arrival)),
             psn: arrival.psn,
@@ -151,7 +162,25 @@ impl Connection {
         };
         let mut outcome = Outcome { errand, ..Outcome::default() };
         let psn = Psn::new(short(arrival.psn));
-        if number(arrival.occasion) == Occasion::Recall as u64 {
+        let is_packet = number(arrival.occasion) == Occasion::Packet as u64;
+        if is_packet && !self.failed && !arrival.raw && !arrival.unreliable && !psn.is_before(self.expected) {
+            (outcome.stays, outcome.follows) = self.defer(arrival, view, psn);
+            outcome.waits_for_call = outcome.stays
+                && !outcome.follows
+                && self.opened.contains(&Opened::Call)
+                && self.is_wrong(arrival);
+        }
+        if !outcome.stays && arrival.again {
+            self.deferred = self.deferred.saturating_sub(1);
+            self.waits &= psn != self.expected;
+        }
+        if outcome.stays {
+            outcome.errand.stores = !arrival.again;
+            outcome.errand.loads = arrival.again;
+            if arrival.again {
+                outcome.errand.payload_len = 0_u64.into();
+            }
+        } else if number(arrival.occasion) == Occasion::Recall as u64 {
             self.recall(arrival, view, &mut outcome);
         } else if number(arrival.occasion) == Occasion::Parted as u64 {
             self.part(arrival, &mut outcome);
@@ -288,25 +317,62 @@ impl Connection {
         }
     }
 
+    /// Is the next request one that has to wait?
+    fn must_wait(&self, arrival: &Arrival, view: &View) -> bool {
+        let op = opcode_of(arrival);
+        let is_wrong = self.is_wrong(arrival);
+        let is_applying = self.atomics != view.finished;
+        (is_applying && (is_wrong || family(&op) != Family::Atomic))
+            || (is_wrong && self.opened.contains(&Opened::Call))
+            || (!is_wrong && ends_key(&op) && (!self.opened.is_empty() || !view.part_room))
+    }
+
+    /// Does the next request break a rule?
+    fn is_wrong(&self, arrival: &Arrival) -> bool {
+        let op = opcode_of(arrival);
+        let kind = family(&op);
+        let takes_resource =
+            matches!(kind, Family::Read | Family::Atomic) || (kind == Family::Call && begins(&op));
+        let is_spent = takes_resource && self.opened.len() as u64 >= number(arrival.reads_in);
+        !self.keeps_rules(arrival) || is_spent
+    }
+
+    /// Is a request, none that came before, deferred? And because another is?
+    fn defer(&mut self, arrival: &Arrival, view: &View, psn: Psn) -> (bool, bool) {
+        let is_next = psn == self.expected;
+        let waits_long = self.parting.is_some() || self.atomics == view.finished;
+        let is_due = is_next && (self.parting.is_some() || self.must_wait(arrival, view));
+        let waits = is_due && (arrival.again || view.roomy || !waits_long);
+        let follows = !waits
+            && if arrival.again {
+                !is_next && (self.waits || self.parting.is_some())
+            } else if self.deferred > 0 {
+                view.roomy || !self.waits_long
+            } else {
+                self.parting.is_some() && view.roomy
+            };
+        if waits {
+            (self.waits, self.waits_long) = (true, waits_long);
+            self.gap_told = false;
+        }
+        if !arrival.again && (waits || follows) {
+            self.deferred += 1;
+        }
+        (waits || follows, follows)
+    }
+
     /// The next request.
     fn judge(&mut self, arrival: &Arrival, view: &View, outcome: &mut Outcome) {
         let op = opcode_of(arrival);
         let kind = family(&op);
-        let open = self.opened.len() as u64;
-        let takes_resource =
-            matches!(kind, Family::Read | Family::Atomic) || (kind == Family::Call && begins(&op));
-        let is_spent = takes_resource && open >= number(arrival.reads_in);
         let needs_receive =
             (kind == Family::Send && begins(&op)) || (kind == Family::Write && has_immediate(&op));
         let next = next_receive(view);
         self.gap_told = false;
-        let is_wrong = !self.keeps_rules(arrival) || is_spent;
+        let is_wrong = self.is_wrong(arrival);
         outcome.waits_for_call = is_wrong && self.opened.contains(&Opened::Call);
         let no_room = kind == Family::Call && !is_wrong && self.lacks_room(arrival, view);
-        if (self.atomics != view.finished && (is_wrong || kind != Family::Atomic))
-            || outcome.waits_for_call
-            || (!is_wrong && ends_key(&op) && (open > 0 || !view.part_room))
-        {
+        if self.must_wait(arrival, view) {
             acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::PsnSequence));
             (outcome.early, outcome.nak, self.gap_told) = (true, true, true);
         } else if is_wrong {

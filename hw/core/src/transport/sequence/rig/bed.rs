@@ -10,7 +10,7 @@ use crate::prim::fifo::Fifo;
 use crate::prim::reg::Reg;
 use crate::state::command::KeyWork;
 use crate::stream::{StreamSink, StreamSource};
-use crate::transport::records::{Arrival, Errand, ResponderRow, Stock};
+use crate::transport::records::{Arrival, DEFERRED_LOG, Deferral, Errand, ResponderRow, Stock};
 use crate::transport::sequence::Sequence;
 
 block! {
@@ -29,6 +29,11 @@ block! {
         pub counted_index: Signal<Out, Bits<QPS>>,
         pub answered: Signal<In, Bits<5>>,
         pub finished: Signal<In, Bits<5>>,
+        pub roomy: Signal<In, Bit>,
+        pub place: Signal<In, Bits<DEFERRED_LOG>>,
+        pub acted: Signal<Out, Arrival>,
+        pub acts: Signal<Out, Bit>,
+        pub deferral: Signal<Out, Deferral>,
         pub room: Signal<In, Bits<16>>,
         pub room_more: Signal<In, Bits<16>>,
         pub reserved: Signal<Out, Bit>,
@@ -68,6 +73,8 @@ block! {
         write: Reg<Bit>,
         write_index: Reg<Bits<QPS>>,
         row: Reg<ResponderRow>,
+        act: Reg<Bit>,
+        judged: Reg<Arrival>,
     }
 }
 
@@ -88,7 +95,7 @@ impl<const QPS: usize> Logic for Bed<QPS> {
             write_index,
             row
         );
-        dff_setup!(self, clock, reserve, reserve_kernel, reserve_begins, reserve_ends);
+        dff_setup!(self, clock, reserve, reserve_kernel, reserve_begins, reserve_ends, act, judged);
         self.sequence.reset.next = self.reset.val();
         self.parts.reset.next = self.reset.val();
         StreamSink::<Arrival>::link(&mut self.arrival, &mut self.sequence.arrival);
@@ -108,6 +115,13 @@ impl<const QPS: usize> Logic for Bed<QPS> {
         self.sequence.stock.next = self.stock.val();
         self.sequence.answered.next = self.answered.val();
         self.sequence.finished.next = self.finished.val();
+        self.sequence.roomy.next = self.roomy.val();
+        self.sequence.place.next = self.place.val();
+        self.deferral.next = self.sequence.deferral.val();
+        self.act.d.next = self.sequence.acts.val();
+        self.judged.d.next = self.sequence.acted.val();
+        self.acts.next = self.act.q.val();
+        self.acted.next = self.judged.q.val();
         self.sequence.room.next = self.room.val();
         self.sequence.room_more.next = self.room_more.val();
         self.reserve.d.next = self.sequence.reserves.val();

@@ -30,6 +30,9 @@ pub(super) fn meaning(mut errand: Errand) -> Errand {
             errand.place = 0_u64.into();
         }
     }
+    if !errand.stores && !(errand.loads && errand.payload_len.any()) {
+        errand.slot = 0_u64.into();
+    }
     if !calls {
         (errand.kernel, errand.refusal, errand.reserved) = (0_u64.into(), 0_u64.into(), 0_u64.into());
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stroma_verilate::SplitMix64;
 
-use crate::transport::records::{Arrival, Stock};
+use crate::transport::records::{Arrival, DEFERRED_LOG, Stock};
 use crate::transport::sequence::model::{Message, Reservation, Responder, View};
 
 /// Receives that wait at most when nobody posts them on purpose.
@@ -34,6 +34,10 @@ pub(crate) struct World {
     pub(crate) answered: BTreeMap<u64, u8>,
     pub(crate) finished: BTreeMap<u64, u8>,
     pub(crate) slots: [Slot; OPERATIONS.len()],
+    /// More than half of the places for requests that are deferred is in use.
+    pub(crate) is_full: bool,
+    /// Requests that were.
+    stored: u64,
 }
 
 /// The queue that an arrival takes receives from.
@@ -61,6 +65,8 @@ impl World {
             answered: of(&self.answered),
             finished: of(&self.finished),
             part_room: true,
+            roomy: !self.is_full,
+            place: u8::try_from(self.stored % (1 << DEFERRED_LOG)).expect("six bits"),
             operations: &OPERATIONS,
             room: bits(&|slot| slot.waiting < PACKETS && !slot.streams),
             room_more: bits(&|slot| slot.waiting < PACKETS),
@@ -72,6 +78,11 @@ impl World {
         let (count, next) = self.stocks.get_mut(&queue(arrival)).expect("there was one");
         *count -= 1;
         *next = next.wrapping_add(1);
+    }
+
+    /// A request is deferred.
+    pub(crate) fn store(&mut self) {
+        self.stored += 1;
     }
 
     /// A packet is taken for a kernel.
@@ -89,6 +100,7 @@ impl World {
 
     /// Somebody posts, or an answer goes out, or an atomic is done, or a kernel takes a packet, or gives up a stream.
     pub(crate) fn drift(&mut self, model: &Responder, queues: &[(bool, u64)], rng: &mut SplitMix64) {
+        self.is_full = rng.below(2) == 0;
         let mut pick = |count: usize| usize::try_from(rng.below(count as u64)).expect("small");
         let (shared, number) = queues[pick(queues.len())];
         let connection = model.connections.iter().nth(pick(model.connections.len().max(1)));

@@ -121,7 +121,7 @@ fn receives_of_an_srq_are_completed_likewise_and_missed_likewise() {
 }
 
 #[test]
-fn while_a_key_ends_nothing_is_answered_and_what_is_new_is_asked_for_again_at_its_end() {
+fn without_room_nothing_is_answered_while_a_key_ends_and_what_is_new_is_asked_for_again_at_its_end() {
     let news = [
         write(FIRST_PSN + 1, 8),
         write(FIRST_PSN + 3, 8),
@@ -132,6 +132,7 @@ fn while_a_key_ends_nothing_is_answered_and_what_is_new_is_asked_for_again_at_it
     ];
     for new in news {
         let mut rig = stocked(1);
+        rig.world.is_full = true;
         rig.judge(&send(opcode::RC_SEND_ONLY_INV, 0, 8));
         for _ in 0..2 {
             let thrown = rig.judge(&new);
@@ -174,24 +175,32 @@ fn a_key_waits_for_reads_and_atomics_before_it() {
         let mut rig = stocked(1);
         rig.judge(&before);
         let only = send(opcode::RC_SEND_ONLY_INV, 1, 8);
+        let stored = rig.judge(&only);
+        assert_eq!((stored.errand.stores, stored.part, stored.takes, stored.nak), (true, None, false, false));
         for round in 0..2 {
-            let bounced = rig.judge(&only);
-            assert_eq!((bounced.part, bounced.takes, bounced.nak), (None, false, true), "{round}");
-            assert_eq!(syndrome(&bounced), Syndrome::Nak(NakCode::PsnSequence));
+            let [waits] = rig.look_again()[..] else { panic!("one is deferred") };
+            assert_eq!(
+                (waits.stays, waits.part, waits.takes, waits.nak),
+                (true, None, false, false),
+                "{round}"
+            );
             // A finished atomic is not answered yet.
             rig.world.finished.insert(1, u8::from(finishes));
         }
         rig.world.answered.insert(1, 1);
-        assert!(rig.judge(&only).part.is_some());
+        let [ended] = rig.look_again()[..] else { panic!("one is deferred") };
+        assert!(ended.part.is_some() && ended.takes && ended.errand.loads);
+        assert_eq!(rig.look_again().len(), 0);
     }
 }
 
 #[test]
-fn without_room_for_its_key_a_send_bounces_and_waits_for_nobody() {
+fn without_room_for_its_key_and_for_itself_a_send_bounces_and_waits_for_nobody() {
     let mut rig = Rig::new();
     rig.bench[rig.part].pause(Pause::Always);
     let of = |qpn: u64| Arrival { qpn: qpn.into(), ..send(opcode::RC_SEND_ONLY_INV, 0, 8) };
     (0..4).for_each(|qpn| rig.world.post(false, qpn, 1));
+    rig.world.is_full = true;
     rig.send(&[of(0), of(1), of(2)]);
     (0..30).for_each(|_| rig.step());
     rig.bench[rig.part].pause(Pause::None);
@@ -211,6 +220,8 @@ fn a_key_that_cannot_be_ended_ends_the_queue_pair() {
     rig.judge(&send(opcode::RC_SEND_ONLY_INV, 0, 8));
     rig.judge(&write(FIRST_PSN + 1, 8));
     let end = rig.judge(&nudge(Occasion::Parted, KeyCause::Bound as u64));
+    let [after] = rig.look_again()[..] else { panic!("the WRITE is deferred") };
+    assert!(after.unwanted && !after.stays);
     let status = Status::RemoteAccess as u64;
     assert_eq!(completion(&end), Some([FIRST, SEND_INV, RECEIVE, 0, status, 0]));
     assert_eq!(answer(&end), (ACK, FIRST_PSN, 0, false));

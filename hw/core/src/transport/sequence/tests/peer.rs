@@ -315,7 +315,7 @@ impl Peer {
         let has_failed = self.model.connections.get(&qpn).is_some_and(|connection| connection.failed);
         let is_parting =
             self.model.connections.get(&qpn).is_some_and(|connection| connection.parting.is_some());
-        if is_parting && self.rng.below(2) == 0 {
+        if is_parting && self.rng.below(3) == 0 {
             arrival = self.parted(qpn);
         }
         if has_failed && self.rng.below(2) == 0 {
