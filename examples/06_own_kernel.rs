@@ -30,7 +30,8 @@ const SHAPE: Shape = Shape { places: 4, request_bytes: 64, answer_bytes: 64 };
 fn main() -> Result<(), Box<dyn Error>> {
     let pair = Pair::new(Profile::TenGig);
     let far = &pair.ends[1];
-    let orders = Arc::new(far.domain.allocate(4096, Access::LOCAL_WRITE | Access::RPC)?);
+    let orders =
+        Arc::new(far.domain.allocate(4096, Access::LOCAL_WRITE | Access::REMOTE_READ | Access::RPC)?);
     orders.write(0, &ORDERS.concat().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
     let kernels = far.device.kernels()?;
     assert!(kernels.iter().all(|kernel| kernel.operation != OPERATION));

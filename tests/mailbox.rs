@@ -8,6 +8,7 @@ use stroma_abi::desc::{
     completion_queue::MODERATION_ATTRIBUTE,
     mailbox::BODY_LEN,
     queue_pair::{TRANSITIONS, attribute, transition},
+    region::rights,
     shared_queue::LIMIT_ATTRIBUTE,
 };
 use stroma_abi::{Field, Psn, Qpn};
@@ -197,6 +198,8 @@ fn regions(profile: Profile) {
     assert_eq!(create(1 << profile.capacity().memory_regions_log, &good), (OutOfRange, 0));
     assert_eq!(create(1, &Region { page: 3, ..good }), bad(Region::PAGE));
     assert_eq!(create(1, &Region { list: 0x9_0020, ..good }), bad(Region::LIST));
+    let written = create(1, &Region { rights: rights::REMOTE_WRITE, ..good });
+    assert_eq!(written, bad(Region::RIGHTS), "by peers, and not by its owner");
     assert_eq!(create(1, &Region { base: u64::MAX - 9, length: 11, ..good }).0, BadField);
     assert_eq!(says(&rig, Verb::Create, kind, 1, 1, &good.to_bytes()), (BadAttribute, 0));
     assert_eq!(says(&rig, Verb::Query, kind, 1, 0, &[]), (NoObject, 0), "nothing of this made one");

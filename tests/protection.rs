@@ -47,7 +47,7 @@ fn desk(profile: Profile) -> Desk {
     };
     let all = rights::LOCAL_WRITE | rights::REMOTE_READ | rights::REMOTE_WRITE;
     let (good, target, foreign) = (region(1, PD, all), region(2, PD, all), region(3, PD + 1, all));
-    let (read_only, gone) = (region(4, PD, all & !rights::LOCAL_WRITE), region(5, PD, all));
+    let (read_only, gone) = (region(4, PD, rights::REMOTE_READ), region(5, PD, all));
     rig.done(Verb::Destroy, ObjectKind::Region, 5, 0, &[]);
     rig.world(|world| world.card(0).start_trace());
     Desk { rig, completions, good, target, foreign, read_only, gone, untouched, next_qpn: 10 }

@@ -207,7 +207,7 @@ fn memory_may_go_while_a_kernel_walks_it() {
     let Calls { pair, ends, memories: [near, far] } = calls;
     drop(far.deregister().expect("no window"));
     assert_eq!(pair.ends[0].expect(1).rpc, Some(RpcStatus::Access as u32), "what it walks is no more");
-    let rights = Access::LOCAL_WRITE | Access::RPC;
+    let rights = Access::LOCAL_WRITE | Access::REMOTE_READ | Access::RPC;
     let far = pair.ends[1].domain.allocate(MEMORY, rights).expect("memory");
     serves(&Calls { pair, ends, memories: [near, far] });
 }

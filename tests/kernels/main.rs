@@ -6,5 +6,6 @@ mod crowd;
 mod faults;
 mod held;
 mod hostile;
+mod rights;
 mod sizes;
 mod tasks;

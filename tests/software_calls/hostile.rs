@@ -76,11 +76,14 @@ fn what_is_no_request_is_refused_and_counted_and_the_service_goes_on() {
     let allocate = |rights| Arc::new(far.domain.allocate(4096, rights).unwrap());
     let closed = allocate(Access::LOCAL_WRITE | Access::REMOTE_READ | Access::REMOTE_WRITE);
     let other = far.device.protection_domain().unwrap();
-    let foreign = Arc::new(other.allocate(4096, Access::LOCAL_WRITE | Access::RPC).unwrap());
-    let absent = allocate(Access::LOCAL_WRITE | Access::RPC);
+    let open = Access::LOCAL_WRITE | Access::REMOTE_READ | Access::RPC;
+    let foreign = Arc::new(other.allocate(4096, open).unwrap());
+    let (absent, unread) =
+        (allocate(open), allocate(Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::RPC));
 
     let (way, service) = stage.service(Shape { places: 2, request_bytes: 256, answer_bytes: 1024 });
     let service = service.with_region(Arc::clone(&closed)).with_region(Arc::clone(&foreign));
+    let service = service.with_region(Arc::clone(&unread));
     let mut peer = Peer { stage: &stage, way, service, sent: 0 };
     let [ok, unknown, access, aborted, long] = [
         RpcStatus::Ok,
@@ -116,9 +119,10 @@ fn what_is_no_request_is_refused_and_counted_and_the_service_goes_on() {
     let at = |region: &stroma_verbs::MemoryRegion| Sum { address: region.address(0).unwrap(), length: 1 };
     assert_eq!(peer.sum(&good, stage.key() ^ 1), access);
     assert_eq!(peer.sum(&good, closed.rkey()), access);
-    assert_eq!([&closed, &foreign, &absent].map(|region| peer.sum(&at(region), region.rkey())), [access; 3]);
+    let shut = [&closed, &foreign, &absent, &unread];
+    assert_eq!(shut.map(|region| peer.sum(&at(region), region.rkey())), [access; 4]);
     assert_eq!(peer.sum(&Sum { address: stage.at(1 << 18), length: 1 }, stage.key()), access);
     assert_eq!(peer.sum(&Sum { address: u64::MAX, length: u32::MAX }, stage.key()), access);
     assert_eq!(peer.sum(&good, stage.key()), ok);
-    assert_eq!(peer.service.counts(), Counts { answered: 13, malformed: 7 });
+    assert_eq!(peer.service.counts(), Counts { answered: 14, malformed: 7 });
 }

@@ -41,7 +41,7 @@ fn queue_pair(end: &End) -> QueuePair {
 impl Stage {
     pub(crate) fn new() -> Self {
         let pair = Pair::new(Profile::TenGig);
-        let rights = Access::LOCAL_WRITE | Access::RPC;
+        let rights = Access::LOCAL_WRITE | Access::REMOTE_READ | Access::REMOTE_WRITE | Access::RPC;
         let memory = Arc::new(pair.ends[1].domain.allocate(1 << 18, rights).expect("memory"));
         let stage = Self { pair, memory };
         stage.put(VALUES_AT, &pattern(9, ELEMENTS * VALUE_LEN));

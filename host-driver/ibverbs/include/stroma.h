@@ -16,7 +16,8 @@
  * how the kernel ended: see enum stroma_rpc_status.
  *
  * The peer of a caller lets it: its queue pair comes from stroma_create_qp with result_bytes, is taken to INIT with
- * STROMA_ACCESS_RPC among its access flags, and so is the region registered that the kernel acts on.
+ * STROMA_ACCESS_RPC among its access flags, and so is the region registered that the kernel acts on. That right is to call, and no
+ * more: for what a kernel reads, queue pair and region need IBV_ACCESS_REMOTE_READ, too, and for what it writes IBV_ACCESS_REMOTE_WRITE.
  */
 #ifndef STROMA_H
 #define STROMA_H
@@ -29,7 +30,8 @@
 extern "C" {
 #endif
 
-/* A right beside those of enum ibv_access_flags, in the range that other adapters pass over: kernels may act under the key. */
+/* A right beside those of enum ibv_access_flags, in the range that other adapters pass over: kernels may act under the key, as
+ * far as the peer may read and write. */
 #define STROMA_ACCESS_RPC (1u << 29)
 
 /* Kernels by their op-codes. A card says by stroma_query_kernels which it has; docs/kernels.md tells how to add one. */

@@ -24,7 +24,7 @@ use crate::{
 const PAGE: usize = 4096;
 /// `IBV_ACCESS_OPTIONAL_RANGE`: flags that an adapter may pass over.
 const OPTIONAL: c_uint = 0x3ff0_0000;
-/// Of them, ours: kernels may act under the key. `STROMA_ACCESS_RPC` of stroma.h.
+/// Of them, ours: kernels may act under the key, as far as the peer may. `STROMA_ACCESS_RPC` of stroma.h.
 pub(crate) const RPC: c_uint = 1 << 29;
 
 /// A memory region.

@@ -45,7 +45,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Calls over a connected queue pair whose peer grants [`RPC`](stroma_verbs::Access::RPC).
+    /// Calls over a connected queue pair whose peer grants [`RPC`](stroma_verbs::Access::RPC), and, for kernels that read or write,
+    /// [`REMOTE_READ`](stroma_verbs::Access::REMOTE_READ) or [`REMOTE_WRITE`](stroma_verbs::Access::REMOTE_WRITE).
     ///
     /// # Errors
     /// [`Error::TooSmall`] if the completion queue has no room for as many as there are places; when there is no memory.

@@ -63,7 +63,8 @@
 //!    and never on both, because the service is asked only when nothing ran.
 //! 2. A room is given to another call only when the card is done with it: a [`Pending`] that is dropped leaves its place to the card until then.
 //! 3. A service acts on regions that it was given, of its queue pair's domain, with the right
-//!    [`RPC`](stroma_verbs::Access::RPC), as the card does. Memory windows open nothing to it.
+//!    [`RPC`](stroma_verbs::Access::RPC), and reads and writes where a READ and a WRITE of its caller could, as the card does. Memory
+//!    windows open nothing to it.
 //! 4. Whatever bytes come, a service answers or counts them.
 //!
 //! Kernels in software and on the card do not know of each other: what one of them compares and swaps is whole towards other calls of the same

@@ -5,27 +5,31 @@ use std::{collections::HashMap, sync::Arc};
 use stroma_kernel_models::{Failure, Memory};
 use stroma_verbs::{Access, MemoryRegion, ProtectionDomain};
 
-/// Regions by their keys. A key opens a region of the caller's domain that has the right [`Access::RPC`], within its bounds; anything
-/// else is refused.
+/// Regions by their keys. A key opens a region of the caller's domain that has the right [`Access::RPC`], within its bounds: to be read
+/// as far as a READ of the caller could, to be written as far as a WRITE; anything else is refused.
 #[derive(Debug)]
 pub struct Regions {
     domain: Arc<ProtectionDomain>,
+    /// What the connection lets the caller do.
+    rights: u8,
     regions: HashMap<u32, Arc<MemoryRegion>>,
 }
 
 impl Regions {
-    pub(crate) fn new(domain: &Arc<ProtectionDomain>) -> Self {
-        Self { domain: Arc::clone(domain), regions: HashMap::new() }
+    pub(crate) fn new(domain: &Arc<ProtectionDomain>, rights: u8) -> Self {
+        Self { domain: Arc::clone(domain), rights, regions: HashMap::new() }
     }
 
     pub(crate) fn add(&mut self, region: Arc<MemoryRegion>) {
         self.regions.insert(region.rkey(), region);
     }
 
-    /// The region, and the place in it.
-    fn find(&self, key: u32, va: u64, len: usize) -> Result<(&MemoryRegion, usize), Failure> {
+    /// The region, and the place in it, for what takes this right of the caller.
+    fn find(&self, key: u32, va: u64, len: usize, right: Access) -> Result<(&MemoryRegion, usize), Failure> {
         let region = self.regions.get(&key).ok_or(Failure::Refused)?;
-        let is_open = Arc::ptr_eq(region.domain(), &self.domain) && region.access().allows(Access::RPC);
+        let is_open = Arc::ptr_eq(region.domain(), &self.domain)
+            && self.rights & right.bits() != 0
+            && region.access().allows(Access::RPC | right);
         let base = region.address(0).map_err(|_| Failure::Refused)?;
         let at = offset(base, region.len(), va, len).filter(|_| is_open).ok_or(Failure::Refused)?;
         Ok((region, at))
@@ -40,14 +44,14 @@ fn offset(base: u64, size: usize, va: u64, len: usize) -> Option<usize> {
 
 impl Memory for Regions {
     fn read(&mut self, key: u32, va: u64, len: usize) -> Result<Vec<u8>, Failure> {
-        let (region, at) = self.find(key, va, len)?;
+        let (region, at) = self.find(key, va, len, Access::REMOTE_READ)?;
         let mut bytes = vec![0; len];
         region.read(at, &mut bytes).map_err(|_| Failure::Host)?;
         Ok(bytes)
     }
 
     fn write(&mut self, key: u32, va: u64, bytes: &[u8]) -> Result<(), Failure> {
-        let (region, at) = self.find(key, va, bytes.len())?;
+        let (region, at) = self.find(key, va, bytes.len(), Access::REMOTE_WRITE)?;
         region.write(at, bytes).map_err(|_| Failure::Host)
     }
 }

@@ -57,12 +57,12 @@ impl Service {
         let inbox = Slots::new(domain, shape.places, shape.request_message())?;
         let outbox = Slots::new(domain, shape.places, shape.answer_message())?;
         (0..shape.places).try_for_each(|place| inbox.receive(&queue_pair, place))?;
-        let regions = Regions::new(domain);
+        let regions = Regions::new(domain, queue_pair.query()?.rights);
         let (kernels, counts) = (Kernels::new(), Counts::default());
         Ok(Self { queue_pair, inbox, outbox, queues, shape, regions, kernels, counts, ended: None })
     }
 
-    /// Lets calls act on a region, as its rights allow.
+    /// Lets calls act on a region, as its rights and those of the connection allow.
     #[must_use]
     pub fn with_region(mut self, region: Arc<MemoryRegion>) -> Self {
         self.regions.add(region);

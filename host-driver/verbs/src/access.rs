@@ -21,7 +21,8 @@ impl Access {
     pub const REMOTE_READ: Self = Self(rights::REMOTE_READ);
     /// Peers may apply atomics.
     pub const REMOTE_ATOMIC: Self = Self(rights::REMOTE_ATOMIC);
-    /// Kernels may act under the key.
+    /// Kernels may act under the key for a peer: they read where he may, by [`Self::REMOTE_READ`] of region and connection, and write
+    /// where he may, by [`Self::REMOTE_WRITE`]. Of a connection: the peer may call kernels.
     pub const RPC: Self = Self(rights::RPC);
 
     /// As the card counts them.

@@ -18,21 +18,29 @@ pub struct Reach<'a> {
     pub domain: u16,
     /// The queue pair.
     pub queue_pair: Qpn,
+    /// What it lets its peer do: no kernel does more for him.
+    pub rights: u8,
 }
 
 impl Reach<'_> {
-    fn access(&self, key: u32, address: u64) -> Access {
-        Access { key, domain: self.domain, rights: rights::RPC, address, queue_pair: Some(self.queue_pair) }
+    /// What takes this right of the peer, and that kernels may act under the key.
+    fn access(&self, key: u32, address: u64, right: u8) -> Result<Access, Failure> {
+        if self.rights & right == 0 {
+            return Err(Failure::Refused);
+        }
+        let rights = rights::RPC | right;
+        Ok(Access { key, domain: self.domain, rights, address, queue_pair: Some(self.queue_pair) })
     }
 }
 
 impl Callers for Reach<'_> {
     fn read(&mut self, key: u32, va: u64, len: usize) -> Result<Vec<u8>, Failure> {
-        self.memory.read(&self.access(key, va), len as u64).map_err(|_| Failure::Refused)
+        let access = self.access(key, va, rights::REMOTE_READ)?;
+        self.memory.read(&access, len as u64).map_err(|_| Failure::Refused)
     }
 
     fn write(&mut self, key: u32, va: u64, bytes: &[u8]) -> Result<(), Failure> {
-        let access = self.access(key, va);
+        let access = self.access(key, va, rights::REMOTE_WRITE)?;
         self.memory.write(&access, bytes).map_err(|_| Failure::Refused)
     }
 }

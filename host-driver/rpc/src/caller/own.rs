@@ -27,7 +27,8 @@ impl Own {
             builder.send_units(shape.places * UNITS_A_PLACE).build()
         };
         let (queue_pair, called) = (end(&completions)?, end(&completions)?);
-        queue_pair.connect_locally(&called, Access::RPC)?;
+        // Who calls his own card's kernels has them do what he may do; the regions say what that is.
+        queue_pair.connect_locally(&called, Access::RPC | Access::REMOTE_READ | Access::REMOTE_WRITE)?;
         Ok(Self { queue_pair, _called: called })
     }
 }

@@ -12,7 +12,7 @@ pub mod rights {
     pub const REMOTE_READ: u8 = 1 << 2;
     /// Peers may apply atomics.
     pub const REMOTE_ATOMIC: u8 = 1 << 3;
-    /// Kernels may act under the key.
+    /// Kernels may act under the key for a peer: read and write what he could.
     pub const RPC: u8 = 1 << 4;
 }
 
@@ -33,7 +33,7 @@ layout! {
     DIRECT direct: bool = 15, 2,  1, "pages follow each other: there is no list, `list` is the first page itself";
     LIST   list:   u64  = 16, 0, 64, "DMA address of the page list, whose first entry is the page of `base`; a multiple of 64";
     PD     pd:     u16  = 24, 0, 16, "protection domain";
-    RIGHTS rights: u8   = 26, 0,  5, "sum of the `rights`";
+    RIGHTS rights: u8   = 26, 0,  5, "sum of the `rights`; those of peers to write and to apply atomics only with `LOCAL_WRITE`";
     BINDABLE bindable: bool = 26, 5, 1, "windows may stand for parts of it";
     WINDOW window: bool = 26, 6,  1, "a memory window of type 2: made with all other fields but `pd` zero; shown with base, length, key and rights while it is bound";
 }

@@ -16,6 +16,7 @@ mod tests;
 pub mod tickets;
 
 use rust_hdl::prelude::*;
+use stroma_abi::desc::region::rights;
 
 use answer::Answer;
 use asks::Asks;
@@ -58,8 +59,8 @@ block! {
     ///   before is there to be read. With `gives_up` nothing comes of it, and a stream of it is aborted.
     /// - **Kernel** `command`, `data_in`, `read`, `write`, `data_out`, `response` as [`slot`](crate::slot) says, and `kernel_reset`. Tickets 0 to 15 in turn, 16
     ///   open at most. `data_in` comes behind its command. A response moves at once, and counts when the whole request has come and was taken, and all reads and writes of its ticket have ended.
-    /// - **Memory** `read_access`, `write_access`: what the kernel asks for, in order, with its caller's rights: `refused` if the ticket has no
-    ///   open command, the caller is gone, or the length is 0 or above 4096. Data goes between memory and kernel without the
+    /// - **Memory** `read_access`, `write_access`: what the kernel asks for, in order, as if its caller had asked: `refused` if the ticket has no
+    ///   open command, the caller is gone, his connection does not let him read, or write, or the length is 0 or above 4096. Data goes between memory and kernel without the
     ///   port; `read_ends`, `write_ends`: a cycle high for each that has ended. `dma_reset`: the kernel is reset, and what it has under way has to
     ///   go; `dma_idle`: it has. That is believed when no access was on offer for 8 cycles, so it must be low by then.
     /// - **Answers** `chunk`, and a packet of `chunk_data` for each that has bytes, in order: pieces of the path MTU, each whole when it is offered, the last one
@@ -126,7 +127,7 @@ block! {
         tickets: Tickets,
         feed: Feed<D>,
         reads: Asks,
-        writes: Asks,
+        writes: Asks = Asks::writing(),
         owed: Owed,
         answer: Answer<D, LOG>,
         restart: Restart,
@@ -139,6 +140,8 @@ block! {
         has_payload: Signal<Local, Bit>,
         stops: Signal<Local, Bit>,
         beginning: Constant<Bits<2>> = number(Calling::Begins as u64),
+        remote_read: Constant<Bits<5>> = number(rights::REMOTE_READ),
+        remote_write: Constant<Bits<5>> = number(rights::REMOTE_WRITE),
     }
 }
 
@@ -192,6 +195,10 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.items.sink.payload.next.place = self.call.payload.val().place;
         self.items.sink.payload.next.target = self.call.payload.val().target;
         self.items.sink.payload.next.key = self.call.payload.val().key;
+        self.items.sink.payload.next.may_read =
+            (self.call.payload.val().rights & self.remote_read.val()).any();
+        self.items.sink.payload.next.may_write =
+            (self.call.payload.val().rights & self.remote_write.val()).any();
         self.items.sink.payload.next.length = self.call.payload.val().length;
         self.items.sink.payload.next.ticket = self.call.payload.val().ticket;
         if self.call.valid.val() & self.begins.val() & !self.call.payload.val().ends {

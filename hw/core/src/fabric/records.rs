@@ -51,6 +51,8 @@ record! {
         pub target: Bits<64>,
         /// `Begins`: key that the kernel acts under.
         pub key: Bits<32>,
+        /// `Begins`: what of the `rights` of regions the queue pair lets its peer use. Its kernel may do no more.
+        pub rights: Bits<5>,
         /// `Begins`: bytes of the whole request's payload.
         pub length: Bits<32>,
         /// Its PSN. With `ends` the first of the answer.

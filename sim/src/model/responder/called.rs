@@ -84,7 +84,8 @@ impl Responder {
         let command =
             SlotCommand { queue_pair, flags, operation, key, response_max, ..SlotCommand::default() };
         let call = Invocation::new(command, parameters, data.to_vec());
-        self.kernels.run(&call, &mut Reach { memory, domain: self.settings.domain, queue_pair })
+        let (domain, rights) = (self.settings.domain, self.settings.rights);
+        self.kernels.run(&call, &mut Reach { memory, domain, queue_pair, rights })
     }
 
     /// The answer of a call from packet `from` on.

@@ -7,7 +7,7 @@ use stroma_abi::desc::region::rights;
 use stroma_abi::desc::rpc::Parameters;
 use stroma_abi::kernel::traversal::{self, Traversal, TraversalStatus};
 use stroma_abi::wire::{Frame, Opcode, RpcStatus, opcode};
-use stroma_kernel_models::{Invocation, Outcome, traversal as model};
+use stroma_kernel_models::{Invocation, Memory as Callers, Outcome, traversal as model};
 
 use super::channel::Faults;
 use super::rig::{Pair, number, region, settings, sge, work};
@@ -245,13 +245,17 @@ fn a_kernel_walks_memory_of_the_peer_and_only_what_the_key_allows() {
     pair.ends[1].kernels.add(traversal::OPERATION, Box::new(kernel));
     // Two elements of {key, next, value}: 5 at 0x100, 6 at 0x200, whose value lies at 0x300.
     let words = [(0x100, [5, 0x200, 0]), (0x200, [6, 0, 0x300]), (0x300, [0x1234_5678, 0, 0])];
-    for key in [7, 8] {
+    for key in [7, 8, 9] {
         let mut bytes = vec![0; 0x400];
         for (at, values) in words {
             bytes[at..at + 24].copy_from_slice(&values.map(u64::to_le_bytes).concat());
         }
-        // The first key is for kernels, the second is not.
-        let rights = if key == 7 { rights::RPC } else { rights::REMOTE_READ };
+        // The first key is for kernels that read, the second for none, and the third for those that touch nothing.
+        let rights = match key {
+            7 => rights::RPC | rights::REMOTE_READ,
+            8 => rights::REMOTE_READ,
+            _ => rights::RPC | rights::LOCAL_WRITE,
+        };
         pair.ends[1].memory.register(key, crate::model::Region { base: 0, bytes, domain: 0, rights });
     }
     let walk = |sought| Traversal {
@@ -266,7 +270,7 @@ fn a_kernel_walks_memory_of_the_peer_and_only_what_the_key_allows() {
         value_at: 2,
         ..Traversal::default()
     };
-    for (id, sought, key) in [(1, 6, 7), (2, 9, 7), (3, 6, 8)] {
+    for (id, sought, key) in [(1, 6, 7), (2, 9, 7), (3, 6, 8), (4, 6, 9)] {
         let parameters = Parameters::new(&walk(sought).to_bytes()).unwrap();
         let operation =
             Operation::Call { operation: traversal::OPERATION, flags: 0, parameters, payload: None };
@@ -274,10 +278,31 @@ fn a_kernel_walks_memory_of_the_peer_and_only_what_the_key_allows() {
         pair.ends[0].post(number(0, 0), work);
     }
     pair.run();
-    let statuses =
-        [RpcStatus::Ok as u32, TraversalStatus::NotFound as u32, RpcStatus::Access as u32].map(Some);
-    let found = [1, 2, 3].map(|_| pair.ends[0].poll(number(0, 0)).unwrap());
+    let access = RpcStatus::Access as u32;
+    let statuses = [RpcStatus::Ok as u32, TraversalStatus::NotFound as u32, access, access].map(Some);
+    let found = [1, 2, 3, 4].map(|_| pair.ends[0].poll(number(0, 0)).unwrap());
     assert_eq!(found.map(|done| done.rpc), statuses);
-    assert_eq!(found.map(|done| done.bytes), [8, 0, 0]);
+    assert_eq!(found.map(|done| done.bytes), [8, 0, 0, 0]);
     assert_eq!(result(&pair, 8), 0x1234_5678_u64.to_le_bytes());
+}
+
+/// A kernel reads and writes for its caller where a READ and a WRITE of his would, and nowhere else.
+#[test]
+fn the_right_to_call_is_none_to_read_or_write() {
+    let whole = crate::model::Access { key: 7, domain: 0, rights: 0, address: 0, queue_pair: None };
+    for (connection, region) in (0..32).flat_map(|connection| (0..32).map(move |region| (connection, region)))
+    {
+        let mut memory = crate::model::Memory::default();
+        memory.register(7, crate::model::Region { base: 0, bytes: vec![5; 8], domain: 0, rights: region });
+        let needed = |right| right | rights::RPC;
+        let may = |right| connection & right != 0 && region & needed(right) == needed(right);
+        let queue_pair = number(1, 0);
+        let mut reach =
+            crate::model::Reach { memory: &mut memory, domain: 0, queue_pair, rights: connection };
+        let what = format!("{connection:#x} of the connection, {region:#x} of the region");
+        assert_eq!(Callers::read(&mut reach, 7, 0, 8).is_ok(), may(rights::REMOTE_READ), "{what}");
+        assert_eq!(Callers::write(&mut reach, 7, 0, &[6; 8]).is_ok(), may(rights::REMOTE_WRITE), "{what}");
+        let expected = if may(rights::REMOTE_WRITE) { 6 } else { 5 };
+        assert_eq!(memory.read(&whole, 8).unwrap(), [expected; 8], "{what}");
+    }
 }

@@ -14,6 +14,9 @@ use crate::stream::{StreamSink, StreamSource};
 block! {
     /// Says for each read, or each write, who is behind it, and remembers whose are under way.
     ///
+    /// The right `RPC` of a region lets a kernel act under its key, and no more: what the kernel does takes the right that its
+    /// caller's own READ or WRITE would take.
+    ///
     /// - **Ports** `sink`: what the kernel asks for; `ticket`: of the one on offer, `caller`, `is_refused`: whose it is, and that he may
     ///   not. `source`: the accesses, in order; refused as well if it has no bytes or more than 4096. `ends`: the first that is under way
     ///   has come back. `begun`, `begun_ticket`, `ended`, `ended_ticket`: one is taken, one has come back, and its ticket. `stops`: nothing is
@@ -43,7 +46,15 @@ block! {
         is_open: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
         most: Constant<Bits<13>> = number(TRANSFER_MAX),
-        right: Constant<Bits<5>> = number(rights::RPC),
+        right: Constant<Bits<5>> = number(rights::RPC | rights::REMOTE_READ),
+    }
+}
+
+impl Asks {
+    /// One for writes; any other is for reads.
+    #[must_use]
+    pub fn writing() -> Self {
+        Self { right: number(rights::RPC | rights::REMOTE_WRITE), ..Self::default() }
     }
 }
 

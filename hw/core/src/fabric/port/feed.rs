@@ -133,6 +133,8 @@ impl<const D: usize> Logic for Feed<D> {
         self.caller.next.pd = self.now.val().pd;
         self.caller.next.path_mtu = self.now.val().path_mtu;
         self.caller.next.place = self.now.val().place;
+        self.caller.next.may_read = self.now.val().may_read;
+        self.caller.next.may_write = self.now.val().may_write;
         self.target.next = self.now.val().target;
         self.caller.next.response_max = self.target.val().get_bits::<17>(32);
         self.words_now.next = self.target.val().get_bits::<5>(16);

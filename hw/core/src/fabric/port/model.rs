@@ -271,9 +271,9 @@ impl Twin {
         is_last
     }
 
-    /// The access that a read or write becomes.
+    /// The access that a read or write becomes, by the right that its caller's own READ or WRITE takes.
     #[must_use]
-    pub fn access(&self, ask: &SlotRead) -> Access {
+    pub fn access(&self, ask: &SlotRead, right: u8) -> Access {
         let is_it = |request: &&Request| request.ticket == u64::from(ask.ticket);
         let mut open = self.open.iter().rev().map(|number| &self.requests[*number]);
         let found = open.find(is_it);
@@ -282,14 +282,16 @@ impl Twin {
             va: ask.va,
             key: ask.key,
             len: ask.len,
-            need: u64::from(rights::RPC).into(),
+            need: u64::from(rights::RPC | right).into(),
             refused: true,
             ..Access::default()
         };
         found.map_or(base, |request| Access {
             qpn: request.begin.qpn,
             pd: request.begin.pd,
-            refused: request.orphan == Orphan::Yes || !(1..=TRANSFER_MAX).contains(&len),
+            refused: request.orphan == Orphan::Yes
+                || !(1..=TRANSFER_MAX).contains(&len)
+                || request.begin.rights.index() & usize::from(right) == 0,
             ..base
         })
     }

@@ -31,6 +31,10 @@ record! {
         pub target: Bits<64>,
         /// `begins`: the key.
         pub key: Bits<32>,
+        /// `begins`: the queue pair lets its peer read.
+        pub may_read: Bit,
+        /// `begins`: it lets its peer write.
+        pub may_write: Bit,
         /// `begins`: bytes of the whole request's payload.
         pub length: Bits<32>,
         /// Writes to host memory that have to be visible before it begins.
@@ -51,6 +55,10 @@ record! {
         pub place: Bits<PLACES_LOG>,
         /// Most bytes of the answer.
         pub response_max: Bits<17>,
+        /// He may read over his connection, and so may the kernel for him.
+        pub may_read: Bit,
+        /// He may write, likewise.
+        pub may_write: Bit,
     }
 }
 

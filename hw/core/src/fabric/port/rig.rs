@@ -4,6 +4,7 @@ pub(super) mod kernel;
 
 use std::collections::VecDeque;
 
+use stroma_abi::desc::region::rights;
 use stroma_abi::wire::RpcTarget;
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
@@ -44,6 +45,8 @@ pub(super) struct Peer {
     pub(super) path_mtu: u64,
     pub(super) is_still: bool,
     place: u64,
+    /// What it may do.
+    pub(super) rights: u8,
 }
 
 /// How the rig behaves.
@@ -171,8 +174,9 @@ impl<const D: usize> Rig<D> {
             back_cycles: Vec::new(),
             ticket: 0,
         };
-        for mtu in [1, 3, 5, 2] {
-            rig.peers.push(Peer { path_mtu: mtu, ..Peer::default() });
+        let (all, reads) = (0x1f, rights::RPC | rights::REMOTE_READ);
+        for (path_mtu, rights) in [(1, all), (3, reads), (5, all), (2, rights::RPC | rights::REMOTE_WRITE)] {
+            rig.peers.push(Peer { path_mtu, rights, ..Peer::default() });
         }
         for port in ["reserves", "change_valid", "read_ends", "write_ends", "limit", "patience", "visible"] {
             rig.set(port, 0);
@@ -264,6 +268,7 @@ impl<const D: usize> Rig<D> {
             place: from.place.into(),
             target: target.to_address().into(),
             key: u64::from(key).into(),
+            rights: u64::from(from.rights).into(),
             length: (payload.len() as u64).into(),
             ticket: u64::from(self.ticket).into(),
             ..Call::default()
@@ -282,6 +287,7 @@ impl<const D: usize> Rig<D> {
                 ends: at == last,
                 target: noise(begin.target.into()).into(),
                 key: (noise(begin.key.into()) & 0xffff_ffff).into(),
+                rights: (noise(begin.rights.into()) & 0x1f).into(),
                 length: (noise(begin.length.into()) & 0xffff_ffff).into(),
                 ticket: (noise(begin.ticket.into()) & 0xffff).into(),
                 ..begin
@@ -496,7 +502,8 @@ impl<const D: usize> Rig<D> {
         for (at, ask) in [(0, self.kernel.reads.front().copied()), (1, self.kernel.writes.front().copied())] {
             if taken[at] {
                 let (job, ask) = ask.expect("it was offered");
-                self.expected[at].push_back((job, self.twin.access(&ask)));
+                let right = [rights::REMOTE_READ, rights::REMOTE_WRITE][at];
+                self.expected[at].push_back((job, self.twin.access(&ask, right)));
                 if at == 0 { &mut self.kernel.reads } else { &mut self.kernel.writes }.pop_front();
                 self.offers[at] = false;
                 self.kernel.go_on();

@@ -20,7 +20,7 @@ block! {
     ///   and becomes an invocation of `caller` under the ticket `upcoming`. `commands`: the youngest has had its command. `closes`: the oldest is
     ///   over. `has_room`: a ticket is free; `some`: an invocation is open; `oldest`: its ticket, `oldest_bit`: the same, one bit of all, `oldest_caller`, `is_orphan`: whose it is;
     ///   `is_commanded`: it has had its command; `is_youngest`: it is the only one. `read_ticket`, `write_ticket`: any ticket,
-    ///   `read_caller`, `write_caller`: whose it is; `read_refused`, `write_refused`: it has no command, or its caller is gone.
+    ///   `read_caller`, `write_caller`: whose it is; `read_refused`, `write_refused`: it has no command, or its caller is gone, or may not.
     ///   `change_valid`, `change`: of queue pairs; with `stops` or `resets` their invocations become orphans, those that wait, too.
     /// - **Latency** 1 cycle; 0 from a ticket to its caller. **Rate** one of each per cycle.
     /// - **Backpressure** none: `opens` needs `has_room`, and no more than 8 headers wait.
@@ -102,11 +102,13 @@ impl Logic for Tickets {
         self.oldest_caller.next = self.callers[0].read_data.val();
         self.callers[1].read_address.next = self.read_ticket.val();
         self.read_caller.next = self.callers[1].read_data.val();
-        self.read_refused.next = !self.commanded.q.val().get_bit(self.read_ticket.val().index())
+        self.read_refused.next = !self.callers[1].read_data.val().may_read
+            | !self.commanded.q.val().get_bit(self.read_ticket.val().index())
             | self.orphans.q.val().get_bit(self.read_ticket.val().index());
         self.callers[2].read_address.next = self.write_ticket.val();
         self.write_caller.next = self.callers[2].read_data.val();
-        self.write_refused.next = !self.commanded.q.val().get_bit(self.write_ticket.val().index())
+        self.write_refused.next = !self.callers[2].read_data.val().may_write
+            | !self.commanded.q.val().get_bit(self.write_ticket.val().index())
             | self.orphans.q.val().get_bit(self.write_ticket.val().index());
 
         self.ends.next = self.change_valid.val() & (self.change.val().stops | self.change.val().resets);

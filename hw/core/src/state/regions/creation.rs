@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_abi::Field;
 use stroma_abi::desc::Region;
+use stroma_abi::desc::region::rights::{LOCAL_WRITE, REMOTE_ATOMIC, REMOTE_WRITE};
 use stroma_abi::desc::region::{PAGE_LIST_ENTRY, PAGE_LIST_LINE, PAGE_LOGS};
 
 use crate::constant::{constants, number};
@@ -43,8 +44,8 @@ block! {
     ///
     /// Refused are, in the order of the body's bytes: a region that wraps past the last address, at `base`; an unknown page
     /// size; at `list`, a page list that does not begin with a line or wraps, or, of a direct region, a first page
-    /// that does not begin where a page may, or pages that wrap. All of it may end where the addresses do. Of a window,
-    /// every field but `pd` that is not zero.
+    /// that does not begin where a page may, or pages that wrap; at `rights`, memory that peers may change and its owner may not,
+    /// as libibverbs has it. All of it may end where the addresses do. Of a window, every field but `pd` that is not zero.
     ///
     /// - **Ports** `body`: of the command; `refused`, `field`: a field holds what it may not, and the byte where the first such
     ///   begins, 0 if there is none; `stored`: the body without what has no name.
@@ -74,12 +75,18 @@ block! {
         list_end: Signal<Local, Bits<65>>,
         is_askew: Signal<Local, Bit>,
         is_window: Signal<Local, Bit>,
+        rights: Signal<Local, Bits<5>>,
         base_at: Constant<Bits<8>> = number(Region::BASE.offset()),
         length_at: Constant<Bits<8>> = number(Region::LENGTH.offset()),
         page_at: Constant<Bits<8>> = number(Region::PAGE.offset()),
         direct_at: Constant<Bits<8>> = number(Region::DIRECT.offset()),
         list_at: Constant<Bits<8>> = number(Region::LIST.offset()),
         window_at: Constant<Bits<8>> = number(Region::WINDOW.offset()),
+        rights_at: Constant<Bits<8>> = number(Region::RIGHTS.offset()),
+        local_write: Constant<Bits<5>> = number(LOCAL_WRITE),
+        /// Rights of peers that change memory.
+        changing: Constant<Bits<5>> = number(REMOTE_WRITE | REMOTE_ATOMIC),
+        rights_byte: Constant<Bits<16>> = number(Region::RIGHTS.byte),
         base_byte: Constant<Bits<16>> = number(Region::BASE.byte),
         page_byte: Constant<Bits<16>> = number(Region::PAGE.byte),
         list_byte: Constant<Bits<16>> = number(Region::LIST.byte),
@@ -136,6 +143,7 @@ impl Logic for Creation {
             self.is_askew.next = (self.list.val() & self.within.val()).any();
         }
         self.is_window.next = self.body.val().get_bit(self.window_at.val().index());
+        self.rights.next = self.body.val().get_bits::<5>(self.rights_at.val().index());
         self.refused.next = true;
         self.field.next = 0.into();
         if self.is_window.val() {
@@ -154,6 +162,10 @@ impl Logic for Creation {
             | (self.list_end.val().get_bit(64) & bit_cast::<64, 65>(self.list_end.val()).any())
         {
             self.field.next = self.list_byte.val();
+        } else if (self.rights.val() & self.changing.val()).any()
+            & !(self.rights.val() & self.local_write.val()).any()
+        {
+            self.field.next = self.rights_byte.val();
         } else {
             self.refused.next = false;
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stroma_abi::desc::region::PAGE_LOGS;
+use stroma_abi::desc::region::rights::{LOCAL_WRITE, REMOTE_ATOMIC, REMOTE_WRITE};
 use stroma_abi::desc::{CommandStatus, Region, Verb};
 
 use super::works::Bond;
@@ -94,7 +95,12 @@ pub(super) fn fault(region: &Region) -> Option<usize> {
         let pages = (base + length - 1) / page - base / page + 1;
         (64, list + (pages * 8).next_multiple_of(64))
     };
-    (list % alignment != 0 || end > top).then_some(16)
+    if list % alignment != 0 || end > top {
+        return Some(16);
+    }
+    let (is_changed, is_own) =
+        (region.rights & (REMOTE_WRITE | REMOTE_ATOMIC) != 0, region.rights & LOCAL_WRITE != 0);
+    (is_changed && !is_own).then_some(26)
 }
 
 impl Owner {

@@ -71,6 +71,8 @@ fn region(rng: &mut SplitMix64) -> Region {
         _ => rng.next_u64() >> 1 >> list_log << list_log,
     };
     let (key, rights) = (small(rng, 256), small(rng, 32));
+    // Memory that peers may change, its owner may change, but now and then.
+    let rights = if rng.below(8) == 0 { rights } else { rights | u8::from(rights & 0b1010 != 0) };
     let (pd, bindable) = (domain(rng), rng.below(8) != 0);
     let region = Region { base, length, key, page, direct, list, pd, rights, bindable, window: false };
     match rng.below(12) {
@@ -269,6 +271,19 @@ fn everything_may_end_at_the_last_address_and_not_a_byte_behind() {
         let byte = (expected != DONE).then_some(expected.1 as usize);
         assert_eq!(fault(&region), byte, "the model and thought: {region:x?}");
         assert_eq!(rig.carry_out(Ask::create(2, &region)), expected, "{region:x?}");
+        if expected == DONE {
+            assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 2)), DONE);
+        }
+    }
+}
+
+#[test]
+fn memory_that_peers_may_change_its_owner_may_change() {
+    let mut rig = Rig::default();
+    for rights in 0..32 {
+        let expected = if rights & 1 == 0 && rights & 0b1010 != 0 { bad(26) } else { DONE };
+        let region = Region { length: 8, rights, ..Region::default() };
+        assert_eq!(rig.carry_out(Ask::create(2, &region)), expected, "{rights:#x}");
         if expected == DONE {
             assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 2)), DONE);
         }

@@ -54,6 +54,7 @@ impl Logic for Invoke {
         self.calls.sink.payload.next.place = self.errand.val().place;
         self.calls.sink.payload.next.target = self.errand.val().va;
         self.calls.sink.payload.next.key = self.errand.val().key;
+        self.calls.sink.payload.next.rights = self.errand.val().need;
         self.calls.sink.payload.next.length = self.errand.val().length;
         self.calls.sink.payload.next.psn = self.errand.val().psn;
         self.calls.sink.payload.next.reserved = self.errand.val().reserved;

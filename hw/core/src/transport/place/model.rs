@@ -328,6 +328,7 @@ fn call(errand: &Errand, gives_up: bool, out: &mut Outcome) {
         place: errand.place,
         target: errand.va,
         key: errand.key,
+        rights: errand.need,
         length: errand.length,
         psn: errand.psn,
         reserved: errand.reserved,
@@ -342,7 +343,7 @@ pub(super) fn meaning(call: &Call) -> Call {
     if !call.gives_up {
         return *call;
     }
-    Call { target: 0.into(), key: 0.into(), length: 0.into(), ..*call }
+    Call { target: 0.into(), key: 0.into(), rights: 0.into(), length: 0.into(), ..*call }
 }
 
 fn order(errand: &Errand, word: Option<&XlatResponse>, out: &mut Outcome) {

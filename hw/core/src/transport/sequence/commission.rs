@@ -21,7 +21,7 @@ block! {
     /// - **Ports** `arrival`, `kind`, `fit`, `callee`, `verdict`: the request, and what becomes of it; `reply`: what the peer hears;
     ///   `receipt`: what the owner of its receive does; `standing`: what was known before it; `deferred_place`: that of the next request that is
     ///   deferred. `errand`: what has to be done. Without `stores` and `loads`, `slot` means nothing; without `span`, `va`, `key` and
-    ///   `need` mean nothing, but for an RPC that begins; without `answer`, `syndrome`; without `list`, `srq` and `offset`; without `atomic`, `value` and
+    ///   `need` mean nothing, but for an RPC that begins, whose `need` is all that its peer may do; without `answer`, `syndrome`; without `list`, `srq` and `offset`; without `atomic`, `value` and
     ///   `compare`; without `call`, all that is said of one, and of one that came again all but `place`; without
     ///   either of the two, `place`; without `completes`, `cq`, `opcode`,
     ///   `detail`, `flags` and, but for an RPC that begins, `length`; without that and `list`, `index`.
@@ -150,6 +150,7 @@ impl Logic for Commission {
         self.last_place.next = self.standing.val().calls - 1;
         if self.verdict.val().calls {
             self.errand.next.call = self.begins.val();
+            self.errand.next.need = self.arrival.val().rights;
             if !self.kind.val().begins {
                 self.errand.next.call = self.goes_on_call.val();
                 self.errand.next.place = self.last_place.val();

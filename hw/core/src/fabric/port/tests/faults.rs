@@ -1,10 +1,12 @@
 //! What a kernel can do wrong, one by one.
 
+use stroma_abi::desc::region::rights::{REMOTE_READ, REMOTE_WRITE, RPC};
 use stroma_abi::wire::RpcStatus;
 use stroma_verilate::SplitMix64;
 
 use crate::fabric::port::rig::kernel::{Out, Plan, noise_bytes};
 use crate::fabric::port::rig::{Rig, ask, response, right};
+use crate::fabric::records::Access;
 use crate::slot::{SlotCommand, SlotRead};
 use crate::stream::{Beat, beats};
 
@@ -207,6 +209,27 @@ fn refuses_at<const D: usize>() {
 fn reads_and_writes_with_a_foreign_ticket_or_a_bad_length_are_refused() {
     refuses_at::<64>();
     refuses_at::<512>();
+}
+
+#[test]
+fn a_kernel_reads_and_writes_for_its_caller_as_his_connection_lets_him() {
+    let mut rig = Rig::<512>::new();
+    rig.planner = Box::new(|rng, command| {
+        let one = ask(rng, command);
+        Plan { reads: vec![one], writes: vec![one], ..plain(rng, command, 5) }
+    });
+    for rights in 0..32 {
+        rig.peers[0].rights = rights;
+        rig.accesses.clear();
+        rig.request(0, 1, &[1; 4], 300);
+        rig.settle();
+        for right in [REMOTE_READ, REMOTE_WRITE] {
+            let of_it = |access: &&Access| u64::from(access.need) == u64::from(right | RPC);
+            let access = rig.accesses.iter().find(of_it).expect("one of each");
+            assert_eq!(access.refused, rights & right == 0, "{rights:#x}");
+        }
+        assert_eq!(rig.accesses.len(), 2);
+    }
 }
 
 #[test]

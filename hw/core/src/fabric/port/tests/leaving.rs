@@ -54,7 +54,7 @@ fn an_orphan_reads_and_writes_nothing() {
         ..right(rng, command)
     });
     rig.request(0, 3, &[2; 100], 1000);
-    rig.request(1, 3, &[2; 100], 1000);
+    rig.request(2, 3, &[2; 100], 1000);
     rig.run_until(|rig| rig.call_cycles.len() == 2);
     rig.stop(0);
     rig.run(2);

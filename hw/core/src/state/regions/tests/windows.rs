@@ -86,7 +86,7 @@ fn the_first_cause_that_applies_refuses() {
     use KeyCause::{Bound, Bounds, Region as NoRegion, Rights, Window};
     let mut rig = prepared();
     assert_eq!(rig.carry_out(Ask::create(4, &Region { bindable: false, ..GROUND })), DONE);
-    assert_eq!(rig.carry_out(Ask::create(5, &Region { rights: 0x1e, ..GROUND })), DONE);
+    assert_eq!(rig.carry_out(Ask::create(5, &Region { rights: REMOTE_READ | RPC, ..GROUND })), DONE);
     assert_eq!(rig.carry_out(Ask::create(6, &BARE)), DONE);
     let far = Work { length: 0, ..BIND };
     let greedy = Work { rights: LOCAL_WRITE | REMOTE_READ, ..far };

@@ -59,6 +59,7 @@ fn payload_of_an_rpc_goes_to_its_kernel_and_its_call_follows() {
     assert_eq!((rig.expected.questions.len(), rig.expected.writes.len()), (0, 0));
     for ((sent, _), (given, _)) in all.iter().zip(&rig.expected.calls) {
         assert_eq!((given.target, given.key, given.length), (sent.va, sent.key, sent.length));
+        assert_eq!(given.rights, sent.need, "what the peer may do");
         assert_eq!((given.psn, given.msn, given.reserved), (sent.psn, sent.msn, sent.reserved));
         assert_eq!((given.place, given.kernel, given.gives_up), (sent.place, sent.kernel, false));
     }

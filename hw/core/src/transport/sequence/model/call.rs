@@ -94,6 +94,7 @@ impl Connection {
             self.calls = (self.calls + 1) % 16;
             self.open(Opened::Stream);
             errand.length = arrival.len;
+            errand.need = arrival.rights;
         }
         let calling = if begins(&op) { Calling::Begins } else { Calling::GoesOn };
         errand.call = (calling as u64).into();

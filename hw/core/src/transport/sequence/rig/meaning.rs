@@ -12,7 +12,7 @@ pub(super) fn meaning(mut errand: Errand) -> Errand {
     if !begins && (errand.span.index() == 0 || errand.list.index() != List::None as usize) {
         (errand.va, errand.key) = (0_u64.into(), 0_u64.into());
     }
-    if errand.span.index() == 0 {
+    if !begins && errand.span.index() == 0 {
         errand.need = 0_u64.into();
     }
     if errand.answer.index() != Answer::Acknowledge as usize {

@@ -90,6 +90,7 @@ fn an_rpc_of_one_packet_goes_to_its_kernel_with_all_it_needs() {
         assert_eq!((errand.call.index(), errand.call_ends), (Calling::Begins as usize, true));
         assert_eq!((u64::from(errand.kernel), errand.refusal.index()), (u64::from(KERNEL), 0));
         assert_eq!((errand.va, errand.key, errand.length), (arrival.va, arrival.rkey, arrival.len));
+        assert_eq!(errand.need, arrival.rights, "what the kernel may do for its caller");
         assert_eq!((errand.reserved.index(), u64::from(errand.place)), (3, at));
         assert_eq!(answer(&outcome), (RESULT, psn(3 * at), at + 1, true));
         assert_eq!((errand.fresh, outcome.reserves), (true, Some(reserved(true, true))));
