@@ -40,9 +40,11 @@ pub struct KernelCounters {
 /// How long all kernels of a card may take, in cycles of its core clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelLimits {
-    /// Cycles of an invocation, from when it is the oldest of its kernel; 0: any number. Then the kernel is reset, and the caller is told `Limit`.
+    /// Cycles of an invocation, from when it is the oldest of its kernel, and 32 more for each word of the datapath that the kernel takes of
+    /// its payload; 0: any number. Then the kernel is reset, and the caller is told `Limit`.
     pub limit: u32,
-    /// Cycles between two packets of a request; 0: any number. Then it is given up, and the caller is told `Aborted`.
+    /// Cycles from the first packet of a request to its last, and 32 more for each word of the datapath that has come of its payload; 0: any
+    /// number. Then it is given up, and the caller is told `Aborted`.
     pub patience: u32,
 }
 

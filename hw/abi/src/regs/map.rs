@@ -20,7 +20,7 @@ pub const ABI_VERSION: u32 = 0x0000_0001;
 pub const CATALOGUE_MAX: usize = 16;
 /// Cycles after which an invocation of a kernel ends, unless the driver says otherwise.
 pub const KERNEL_LIMIT: u32 = 1 << 24;
-/// Cycles between two packets of a request after which it is given up, unless the driver says otherwise.
+/// Cycles from the first packet of a request to its last after which it is given up, unless the driver says otherwise.
 pub const KERNEL_PATIENCE: u32 = 1 << 26;
 /// Interrupt vectors.
 pub const VECTORS: usize = 32;
@@ -289,10 +289,11 @@ block! {
     /// 32 cycles ago. `control.reset` puts all of them back.
     kernels at 0x0e00, 0x280, kind 0x0a version 0x0001_0000 next groups::BLOCK.offset;
     LIMIT = Reg::word("limit", 0x10, ReadWrite,
-        "Core clock cycles that an invocation may take from when it is the oldest of its slot, and from each packet of its payload, 0: any number. \
-         Then the kernel is reset, and the invocation is answered with `Limit`. A change counts at once, for what is under way, too.").resets_to(KERNEL_LIMIT as u64);
+        "Core clock cycles that an invocation may take from when it is the oldest of its slot, and 32 more for each word of the datapath that the kernel \
+         takes of its payload, 0: any number. Then the kernel is reset, and the invocation is answered with `Limit`. A change counts at once, for what is under way, too.").resets_to(KERNEL_LIMIT as u64);
     PATIENCE = Reg::word("patience", 0x14, ReadWrite,
-        "Core clock cycles that may pass between two packets of a request, 0: any number. Then the request is given up, and \
+        "Core clock cycles from the first packet of a request to its last, and 32 more for each word of the datapath that has come of its payload, 0: any \
+         number. Then the request is given up, and \
          answered with `Aborted` if its last packet comes after all.").resets_to(KERNEL_PATIENCE as u64);
     INVOKED = Reg::long("invoked", 0x80, ReadOnly,
         "Commands that the kernel in slot n was given.").times(CATALOGUE_MAX, 8);

@@ -68,10 +68,12 @@ block! {
     ///   bytes count. An answer of an orphan has none.
     /// - **Wrong** a response whose ticket is not that of the oldest command is thrown away with its bytes; beats without an open
     ///   command, too. The answer's bytes end with the first beat that is not full, or ends a packet. A response before the last read or write has ended waits.
-    /// - **Watchdog** `limit`: an invocation that is the oldest for so many cycles without an answer (0: any number), and of whose payload no packet was taken in as many, ends, and the kernel is reset: the
+    /// - **Watchdog** `limit`: an invocation that is the oldest for so many cycles without an answer (0: any number), and [`BEAT_CYCLES`](room::BEAT_CYCLES)
+    ///   more for each beat of its payload that was taken, ends, and the kernel is reset: the
     ///   oldest is answered with `Limit`, the others that have had their command with `Aborted`, without bytes; those without go on
     ///   when the kernel runs again. One whose request is still coming is not answered now, but with `Aborted` at its last packet.
-    /// - **Streams that stop** `patience`: a stream whose next packet is not reserved so many cycles after the last (0: for ever) is aborted. If it has
+    /// - **Streams that stop** `patience`: a stream whose last packet is not reserved so many cycles after the first (0: any number), and
+    ///   [`BEAT_CYCLES`](room::BEAT_CYCLES) more for each beat of its payload that has come, is aborted. If it has
     ///   a ticket, the kernel is reset as above, with `Aborted` for all. Packets of a stream that is no more are thrown away when it is their turn,
     ///   and its last is answered with `Aborted`.
     /// - **Change** `change_valid`, `change`: always taken. With `stops` or `resets` all invocations of that queue pair, open or waiting, become
@@ -171,6 +173,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.space.reserves_qpn.next = self.reserves_qpn.val();
         self.space.header_leaves.next = self.feed.opens.val() | self.feed.drops.val();
         self.space.returns_feed.next = self.feed.returns.val();
+        self.space.comes.next = self.payload.valid.val();
         self.space.change_valid.next = self.change_valid.val();
         self.space.change.next = self.change.val();
         self.space.patience.next = self.patience.val();
@@ -298,7 +301,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.restart.is_youngest.next = self.tickets.is_youngest.val();
         self.restart.is_open.next = self.feed.is_open.val();
         self.restart.is_dead.next = self.space.is_dead.val();
-        self.restart.moves.next = self.feed.returns.val();
+        self.restart.moves.next = self.feed.feeds.val();
         self.restart.closes.next = self.answer.closes.val();
         self.restart.is_halted.next = self.feed.is_halted.val();
         self.restart.is_empty.next = self.reads.is_empty.val() & self.writes.is_empty.val();

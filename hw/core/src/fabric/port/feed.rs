@@ -39,7 +39,7 @@ block! {
     ///   `has_ticket`, `ticket`: the next one; `opens`, `caller`: it is given away; `drops`: a header goes without; `commands`: the command is
     ///   taken. `stream`: number of the stream that is fed, or was last; `is_open`: more of it has to come; `is_feeding`: the kernel has not all of
     ///   the youngest request; `is_dead`, `is_next_dead`: it was
-    ///   aborted, the next one was; `kills`: it is now. `returns`: a packet needs its place no more. `tells`: a stream that was
+    ///   aborted, the next one was; `kills`: it is now. `feeds`: a beat of the youngest request is taken from those; `returns`: a packet needs its place no more. `tells`: a stream that was
     ///   aborted has come to its end. `halts`: the kernel is reset, and the packet under way is thrown away, unless its command has not been
     ///   taken; `is_halted`: that has happened. `forgets`: that command is over, too; `ends_stream`: so is the stream. `busy`: a packet is
     ///   under way.
@@ -66,6 +66,7 @@ block! {
         pub is_dead: Signal<In, Bit>,
         pub is_next_dead: Signal<In, Bit>,
         pub kills: Signal<Out, Bit>,
+        pub feeds: Signal<Out, Bit>,
         pub returns: Signal<Out, Bit>,
         pub tells: StreamSource<Chunk>,
         pub halts: Signal<In, Bit>,
@@ -159,6 +160,7 @@ impl<const D: usize> Logic for Feed<D> {
             self.beats.ready.next = true;
             self.discards.next = self.beats.valid.val();
         }
+        self.feeds.next = self.passes.val() & self.shift.sink.ready.val();
         self.moves.next = (self.passes.val() & self.shift.sink.ready.val()) | self.discards.val();
         self.shift.sink.valid.next = self.passes.val();
         self.shift.sink.payload.next = self.beats.payload.val();

@@ -3,6 +3,7 @@
 use rust_hdl::prelude::*;
 use stroma_abi::wire::RpcStatus;
 
+use super::room::BEAT_CYCLES;
 use crate::constant::number;
 use crate::prim::reg::Reg;
 
@@ -25,8 +26,8 @@ enum Step {
 block! {
     /// Watches the oldest invocation, and takes the kernel out of what it does.
     ///
-    /// - **Ports** `limit`: cycles that an invocation may be the oldest, or the kernel may take for a packet of its payload; 0: any number. `some`: one is open; `is_commanded`, `is_youngest`: the oldest
-    ///   has had its command, and is the only one. `is_open`: the stream of the youngest goes on; `is_dead`: it was aborted. `moves`: a packet of the payload
+    /// - **Ports** `limit`: cycles that an invocation may be the oldest, and [`BEAT_CYCLES`] more for each beat of its payload that the kernel takes; 0: any number. `some`: one is open; `is_commanded`, `is_youngest`: the oldest
+    ///   has had its command, and is the only one. `is_open`: the stream of the youngest goes on; `is_dead`: it was aborted. `moves`: a beat of the payload
     ///   of the youngest is taken. `closes`: the oldest is answered. `kernel_reset`, `dma_reset`: registers, high from the cycle behind the decision. `is_halted`: nothing is fed; `is_empty`: no
     ///   access is on offer; `dma_idle`: nothing is under way in memory. `ends`, `status`, `silently`: the oldest is ended; `ended`: in
     ///   this cycle; `forgets`: and never had its command; `ends_stream`: and its stream with it. `clears`: nothing is under way any more.
@@ -63,6 +64,7 @@ block! {
         pub busy: Signal<Out, Bit>,
         step: Reg<Step>,
         stops: Reg<Bit>,
+        /// Cycles that the oldest has been that, without those that its payload has given.
         waited: Reg<Bits<32>>,
         settled: Reg<Bits<4>>,
         /// The oldest has come to its limit, and is not ended yet.
@@ -75,6 +77,7 @@ block! {
         over: Constant<Bits<32>> = number(RpcStatus::Limit as u32),
         aborted: Constant<Bits<32>> = number(RpcStatus::Aborted as u32),
         settle: Constant<Bits<4>> = number(SETTLE - 1),
+        given: Constant<Bits<32>> = number(BEAT_CYCLES - 1),
     }
 }
 
@@ -89,8 +92,14 @@ impl Logic for Restart {
         self.was_expired.d.next = false;
 
         self.waited.d.next = self.waited.q.val() + 1;
-        // A request may be longer than what comes in that time.
-        if !self.some.val() | self.closes.val() | (self.moves.val() & self.is_youngest.val()) {
+        // A request may be longer than what comes in that time, but not as slow as its peer likes.
+        if self.moves.val() & self.is_youngest.val() {
+            self.waited.d.next = 0.into();
+            if self.waited.q.val() > self.given.val() {
+                self.waited.d.next = self.waited.q.val() - self.given.val();
+            }
+        }
+        if !self.some.val() | self.closes.val() {
             self.waited.d.next = 0.into();
         }
         self.is_late.next =

@@ -10,6 +10,9 @@ use crate::prim::reg::Reg;
 pub const HEADERS: usize = 8;
 /// Most packets of payload that are held.
 pub const PACKETS_MAX: usize = 16;
+/// Cycles that a beat of payload gives to whom it belongs to: a stream, and the kernel that takes it, may be so many times slower than
+/// the datapath.
+pub const BEAT_CYCLES: u32 = 32;
 /// Bits of a stream's number: more than there are headers, so that all streams that are inside have numbers of their own.
 pub const STREAM_BITS: usize = 4;
 
@@ -20,10 +23,13 @@ block! {
     /// numbers, counted where they are reserved and again where they are fed, and a stream that is aborted is known by its
     /// number until that is used again.
     ///
+    /// A stream has a time for all of it, and more for what it brings: whoever sends a packet now and then does not keep the slot
+    /// from others for longer than that.
+    ///
     /// - **Ports** `reserves`, `reserves_begins`, `reserves_ends`, `reserves_qpn`: a packet of a request is on its way, a cycle high. `room`: a
     ///   request may begin; `room_more`: another packet may come. `returns_call`, `returns_feed`: a packet needs its place no
     ///   more; `header_leaves`: a header. `change_valid`, `change`: of queue pairs; `stops` or `resets` aborts the stream of its
-    ///   own. `patience`: cycles from one packet to the next before a stream is aborted; 0: for ever. `stream`: number of the
+    ///   own. `patience`: cycles that a stream may take, 0: any number, and [`BEAT_CYCLES`] more for each beat of payload, of which one `comes`; then it is aborted. `stream`: number of the
     ///   stream that is fed; `is_dead`, `is_next_dead`: it was aborted, the one behind it was; `kills`: it is now. `aborted`: a cycle high for
     ///   each that patience or a change aborts. `busy`: something is reserved, or a stream under way.
     /// - **Latency** 1 cycle from all to `room` and `room_more`, which are registers, and to `is_dead`. **Rate** one of each per
@@ -41,6 +47,7 @@ block! {
         pub returns_call: Signal<In, Bit>,
         pub returns_feed: Signal<In, Bit>,
         pub header_leaves: Signal<In, Bit>,
+        pub comes: Signal<In, Bit>,
         pub change_valid: Signal<In, Bit>,
         pub change: Signal<In, QpChange>,
         pub patience: Signal<In, Bits<32>>,
@@ -58,7 +65,7 @@ block! {
         is_alive: Reg<Bit>,
         number: Reg<Bits<STREAM_BITS>>,
         owner: Reg<Bits<24>>,
-        /// Cycles since its last packet.
+        /// Cycles since it began, without those that its payload has given.
         waited: Reg<Bits<32>>,
         dead: Reg<Bits<16>>,
         was_aborted: Reg<Bit>,
@@ -76,6 +83,7 @@ block! {
         all_packets: Constant<Bits<5>> = number(PACKETS_MAX),
         all_headers: Constant<Bits<4>> = number(HEADERS),
         one: Constant<Bits<16>> = number(1),
+        given: Constant<Bits<32>> = number(BEAT_CYCLES - 1),
     }
 }
 
@@ -127,9 +135,14 @@ impl Logic for Room {
         self.next_number.next = self.number.q.val() + 1;
         self.alive.next = self.is_alive.q.val();
         self.waited.d.next = self.waited.q.val() + 1;
+        if self.comes.val() {
+            self.waited.d.next = 0.into();
+            if self.waited.q.val() > self.given.val() {
+                self.waited.d.next = self.waited.q.val() - self.given.val();
+            }
+        }
         self.marked.next = self.dead.q.val();
         if self.goes_on.val() {
-            self.waited.d.next = 1.into();
             self.alive.next = !self.reserves_ends.val();
         }
         if self.aborts.val() {
