@@ -8,8 +8,9 @@
 //!            write_done ──▶ └────────┘ ──▶ write, write_data
 //! ```
 //!
-//! An invocation is open from its command to its response. Up to [`OPEN`] are, and a kernel may take the next command
-//! before it has answered the last. The ticket of the command names the invocation in all that the kernel asks for: the slot's other side knows the
+//! An invocation is open from its command to its response. Up to [`OPEN`] are, all of one queue pair, and a kernel may take the next command
+//! before it has answered the last: that of another queue pair comes when all are answered, so that nobody's work is lost if a kernel has to be
+//! reset for somebody else's. The ticket of the command names the invocation in all that the kernel asks for: the slot's other side knows the
 //! caller's protection domain by it, so the kernel has none. A kernel leaves out the streams it has no use for, but takes
 //! all of `data_in`, wanted or not. A kernel that never answers is ended by the watchdog of the other side, which resets it.
 //!

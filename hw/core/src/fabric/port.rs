@@ -58,7 +58,7 @@ block! {
     ///   `Begins` or `GoesOn`, in the same order. Both are always ready. One that begins waits until `visible` has come to its ticket: what its caller wrote
     ///   before is there to be read. With `gives_up` nothing comes of it, and a stream of it is aborted.
     /// - **Kernel** `command`, `data_in`, `read`, `write`, `data_out`, `response` as [`slot`](crate::slot) says, and `kernel_reset`. Tickets 0 to 15 in turn, 16
-    ///   open at most. `data_in` comes behind its command. A response moves at once, and counts when the whole request has come and was taken, and all reads and writes of its ticket have ended.
+    ///   open at most. All that have had their command are of one queue pair: a kernel that has to be reset takes nobody else's work along. `data_in` comes behind its command. A response moves at once, and counts when the whole request has come and was taken, and all reads and writes of its ticket have ended.
     /// - **Memory** `read_access`, `write_access`: what the kernel asks for, in order, as if its caller had asked: `refused` if the ticket has no
     ///   open command, the caller is gone, his connection does not let him read, or write, or the length is 0 or above 4096. Data goes between memory and kernel without the
     ///   port; `read_ends`, `write_ends`: a cycle high for each that has ended. `dma_reset`: the kernel is reset, and what it has under way has to
@@ -70,11 +70,11 @@ block! {
     ///   command, too. The answer's bytes end with the first beat that is not full, or ends a packet. A response before the last read or write has ended waits.
     /// - **Watchdog** `limit`: an invocation that is the oldest for so many cycles without an answer (0: any number), and [`BEAT_CYCLES`](room::BEAT_CYCLES)
     ///   more for each beat of its payload that was taken, ends, and the kernel is reset: the
-    ///   oldest is answered with `Limit`, the others that have had their command with `Aborted`, without bytes; those without go on
-    ///   when the kernel runs again. One whose request is still coming is not answered now, but with `Aborted` at its last packet.
+    ///   oldest is answered with `Limit`, the others that have had their command, of the same queue pair, with `Aborted`,
+    ///   without bytes; those without go on when the kernel runs again. One whose request is still coming is not answered now, but with `Aborted` at its last packet.
     /// - **Streams that stop** `patience`: a stream whose last packet is not reserved so many cycles after the first (0: any number), and
     ///   [`BEAT_CYCLES`](room::BEAT_CYCLES) more for each beat of its payload that has come, is aborted. If it has
-    ///   a ticket, the kernel is reset as above, with `Aborted` for all. Packets of a stream that is no more are thrown away when it is their turn,
+    ///   a ticket, the kernel is reset when all before it are answered. Packets of a stream that is no more are thrown away when it is their turn,
     ///   and its last is answered with `Aborted`.
     /// - **Change** `change_valid`, `change`: always taken. With `stops` or `resets` all invocations of that queue pair, open or waiting, become
     ///   orphans, and a stream of it that is under way is aborted. A request whose call comes later is not touched: nothing comes of its
@@ -137,6 +137,9 @@ block! {
         streaming: Reg<Bits<24>>,
         /// What the oldest request waits for is visible.
         is_due: Reg<Bit>,
+        /// Who asked for the youngest invocation, and that he asked for the one before it, too.
+        serving: Reg<Bits<24>>,
+        is_same: Reg<Bit>,
         ahead: Signal<Local, Bits<16>>,
         begins: Signal<Local, Bit>,
         has_payload: Signal<Local, Bit>,
@@ -152,7 +155,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, space, items, beats, tickets, feed, reads, writes, owed, answer, restart);
-        dff_setup!(self, clock, streaming, is_due);
+        dff_setup!(self, clock, streaming, is_due, serving, is_same);
         self.space.reset.next = self.reset.val();
         self.items.reset.next = self.reset.val();
         self.beats.reset.next = self.reset.val();
@@ -226,6 +229,11 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.invoked.next = self.feed.commands.val();
         self.feed.has_ticket.next = self.tickets.has_room.val() & self.is_due.q.val();
         self.feed.ticket.next = self.tickets.upcoming.val();
+        if self.feed.opens.val() {
+            self.serving.d.next = self.items.source.payload.val().qpn;
+            self.is_same.d.next = self.items.source.payload.val().qpn == self.serving.q.val();
+        }
+        self.feed.may_give.next = self.is_same.q.val() | self.tickets.is_youngest.val();
         self.feed.is_dead.next = self.space.is_dead.val();
         self.feed.is_next_dead.next = self.space.is_next_dead.val();
         self.feed.halts.next = self.stops.val();

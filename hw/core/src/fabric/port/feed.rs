@@ -35,7 +35,7 @@ block! {
     /// All payload is among the beats, wanted or not: whether a stream still counts is asked when its packet has its turn. So no
     /// payload has to be found again and taken out.
     ///
-    /// - **Ports** `item`, `beats`: the packets, and their payload. `command`, `data_in`: to the kernel; no data before its command is taken.
+    /// - **Ports** `item`, `beats`: the packets, and their payload. `command`, `data_in`: to the kernel; no data before its command is taken. `may_give`: a command may be offered.
     ///   `has_ticket`, `ticket`: the next one; `opens`, `caller`: it is given away; `drops`: a header goes without; `commands`: the command is
     ///   taken. `stream`: number of the stream that is fed, or was last; `is_open`: more of it has to come; `is_feeding`: the kernel has not all of
     ///   the youngest request; `is_dead`, `is_next_dead`: it was
@@ -54,6 +54,7 @@ block! {
         pub beats: StreamSink<Beat<D>>,
         pub command: StreamSource<SlotCommand>,
         pub data_in: StreamSource<Beat<D>>,
+        pub may_give: Signal<In, Bit>,
         pub has_ticket: Signal<In, Bit>,
         pub ticket: Signal<In, Bits<TICKET_BITS>>,
         pub opens: Signal<Out, Bit>,
@@ -257,7 +258,7 @@ impl<const D: usize> Logic for Feed<D> {
                 self.step.d.next = Step::Give;
             }
         }
-        self.command.valid.next = (self.step.q.val() == Step::Give) & !self.halts.val();
+        self.command.valid.next = (self.step.q.val() == Step::Give) & !self.halts.val() & self.may_give.val();
         self.command.payload.next = self.order.q.val();
         if self.step.q.val() == Step::Give {
             if self.halts.val() {
@@ -267,7 +268,7 @@ impl<const D: usize> Logic for Feed<D> {
                         self.step.d.next = Step::Discard;
                     }
                 }
-            } else if self.command.ready.val() {
+            } else if self.command.ready.val() & self.may_give.val() {
                 self.commands.next = true;
                 self.is_told.d.next = true;
                 self.step.d.next = Step::Idle;

@@ -251,6 +251,9 @@ impl Twin {
             self.feeding.push_back(number);
         }
         let is_open = |number: &&usize| self.requests[**number].is_unanswered();
+        let mut open = self.open.iter().filter(is_open).map(|number| self.requests[*number].begin.qpn);
+        let first = open.next();
+        assert!(open.all(|qpn| Some(qpn) == first), "a kernel works for one queue pair at a time");
         assert!(self.open.iter().filter(is_open).count() <= OPEN, "too many are open");
     }
 

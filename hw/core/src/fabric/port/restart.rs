@@ -32,7 +32,8 @@ block! {
     ///   access is on offer; `dma_idle`: nothing is under way in memory. `ends`, `status`, `silently`: the oldest is ended; `ended`: in
     ///   this cycle; `forgets`: and never had its command; `ends_stream`: and its stream with it. `clears`: nothing is under way any more.
     ///   `expired`: a cycle high when the limit is over. `busy`: the kernel does not run.
-    /// - **Order** the oldest is ended with `Limit` if its time is over, command or not; all others that have had their command with `Aborted`. One whose
+    /// - **Order** the oldest is ended with `Limit` if its time is over, command or not; all others that have had their command with `Aborted`: they
+    ///   are of the same queue pair. For a stream that was aborted the kernel is reset when all before it are answered. One whose
     ///   stream goes on is ended without an answer: its last packet will have one. One without a command waits for the
     ///   kernel, unless its stream was aborted.
     /// - **Latency** 8 cycles at least until the first is ended, then 1 each, then 8 until the kernel runs.
@@ -104,12 +105,10 @@ impl Logic for Restart {
         }
         self.is_late.next =
             self.limit.val().any() & self.some.val() & (self.waited.q.val() >= self.limit.val());
-        self.is_lost.next = self.is_open.val() & self.is_dead.val();
+        self.is_lost.next = self.is_open.val() & self.is_dead.val() & self.is_youngest.val();
         self.is_silent.next = self.is_open.val() & self.is_youngest.val();
-        self.tells.next = self.some.val()
-            & (self.is_commanded.val()
-                | self.is_expired.q.val()
-                | (self.is_lost.val() & self.is_youngest.val()));
+        self.tells.next =
+            self.some.val() & (self.is_commanded.val() | self.is_expired.q.val() | self.is_lost.val());
         self.ends.next = false;
         self.clears.next = false;
         self.settled.d.next = 0.into();

@@ -3,7 +3,7 @@
 use stroma_abi::wire::RpcStatus;
 
 use crate::fabric::port::rig::kernel::Plan;
-use crate::fabric::port::rig::{Rig, right};
+use crate::fabric::port::rig::{Rig, ask, response, right};
 
 const ABORTED: u32 = RpcStatus::Aborted as u32;
 
@@ -72,21 +72,29 @@ fn a_stream_that_comes_drop_by_drop_has_a_time_for_all_of_it() {
     }
 }
 
+/// Whether they are of the same queue pair or of another: the kernel is reset when they are answered.
 #[test]
-fn others_that_have_their_command_end_with_the_stream() {
-    let mut rig = Rig::<512>::new();
-    rig.set("patience", 300);
-    rig.planner = Box::new(|_, _| Plan::default());
-    rig.request(1, 2, &[3; 50], 100);
-    rig.run_until(|rig| rig.pulses.invoked == 1);
-    rig.request(0, 5, &[9; 1200], 300);
-    rig.run_until(|rig| rig.reserve_cycles.len() == 3);
-    rig.peers[0].packets.clear();
-    rig.run_until(|rig| rig.pulses.invoked == 2);
-    rig.run_until(|rig| rig.resets == 1);
-    rig.settle();
-    assert_eq!(rig.twin.statuses, [ABORTED]);
-    assert_eq!((rig.pulses.expired, rig.pulses.aborted), (0, 1));
+fn a_stream_that_stops_takes_nobody_along() {
+    for peer in [0, 1] {
+        let mut rig = Rig::<512>::new();
+        rig.set("patience", 300);
+        rig.manners.memory = (2000, 2001);
+        rig.planner = Box::new(|rng, command| {
+            let reads = if command.request_len.index() < 100 { vec![ask(rng, command)] } else { Vec::new() };
+            Plan { reads, writes: Vec::new(), responses: vec![response(command, 0, 0)], ..Plan::default() }
+        });
+        rig.request(peer, 2, &[3; 50], 100);
+        rig.run_until(|rig| rig.pulses.invoked == 1);
+        rig.request(0, 5, &[9; 1200], 300);
+        rig.run_until(|rig| rig.reserve_cycles.len() == 3);
+        rig.peers[0].packets.clear();
+        rig.run_until(|rig| rig.pulses.aborted == 1);
+        assert_eq!(rig.pulses.invoked, if peer == 0 { 2 } else { 1 }, "one queue pair at a time");
+        rig.run_until(|rig| rig.resets == 1);
+        rig.settle();
+        assert_eq!(rig.twin.statuses, [0], "the call before it, of peer {peer}");
+        assert_eq!((rig.pulses.expired, rig.pulses.aborted), (0, 1));
+    }
 }
 
 #[test]
