@@ -43,7 +43,7 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    consistency 1 Consistency;
+    consistency 2 Consistency;
     get         1 Get;
     hyperloglog 1 HyperLogLog;
     prism       1 Chain;

@@ -50,7 +50,7 @@ pub fn check(object: &[u8]) -> Option<&[u8]> {
 }
 
 /// The parameters that ask for the object at `address`, of `length` bytes without its CRC: it is read up to `attempts` times, which are at least 1, with `pause` cycles
-/// in between.
+/// in between, of which the kernel takes fewer than 2^20 in all.
 ///
 /// # Errors
 /// When the kernel reads no objects of that length.

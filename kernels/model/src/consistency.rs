@@ -1,7 +1,7 @@
 //! `consistency` in plain Rust. What it does is told in [`stroma_abi::kernel::consistency`].
 
 use stroma_abi::kernel::consistency::{
-    Consistency, ConsistencyStatus, OBJECT_MAX, OBJECT_MIN, TRAILER_LEN, crc,
+    Consistency, ConsistencyStatus, OBJECT_MAX, OBJECT_MIN, PAUSES_END, TRAILER_LEN, crc,
 };
 use stroma_abi::wire::RpcStatus;
 
@@ -33,12 +33,17 @@ pub fn accepted(invocation: &Invocation) -> Option<Consistency> {
 }
 
 fn attempt(task: &Consistency, key: u32, memory: &mut impl Memory) -> Result<Outcome, Failure> {
+    let mut paused = 0;
     for _ in 0..task.attempts {
+        if paused >= PAUSES_END {
+            break;
+        }
         let mut data = read(task, key, memory)?;
         let trailer = data.split_off(data.len() - TRAILER_LEN);
         if crc(&data).to_le_bytes() == *trailer {
             return Ok(Outcome { status: RpcStatus::Ok as u32, data });
         }
+        paused += u32::from(task.pause);
     }
     Ok(Outcome::bare(ConsistencyStatus::Inconsistent as u32))
 }
@@ -121,6 +126,17 @@ mod tests {
             let mut memory = Changing { versions, reads: 0 };
             assert_eq!(ask(&task(17, attempts), &mut memory).status, expected);
             assert_eq!(memory.reads, reads);
+        }
+    }
+
+    #[test]
+    fn pauses_end_the_attempts_when_they_take_too_long_together() {
+        for (pause, attempts, reads) in
+            [(0xffff, u16::MAX, 17), (0x8000, u16::MAX, 32), (0x8000, 32, 32), (0x7fff, 40, 33), (1, 9, 9)]
+        {
+            let mut memory = Changing { versions: vec![bad()], reads: 0 };
+            let task = Consistency { pause, ..task(17, attempts) };
+            assert_eq!((ask(&task, &mut memory).status, memory.reads), (0x100, reads), "{pause:#x}");
         }
     }
 

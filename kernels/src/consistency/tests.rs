@@ -129,6 +129,21 @@ fn recovers_from_reset() {
 }
 
 #[test]
+fn pauses_end_the_attempts_when_they_take_too_long_together() {
+    let mut rig = wide();
+    rig.latency = (1, 2);
+    for (pause, attempts, reads) in [(0x8000, u16::MAX, 32), (0xffff, u16::MAX, 17), (0x8000, 3, 3)] {
+        let before = rig.moves.reads.len();
+        rig.ask(&task(8, attempts, pause));
+        // Longer than the rig waits for anything to move.
+        rig.run(u64::from(pause) * (reads as u64 - 1));
+        rig.settle();
+        assert_eq!(rig.told.last(), Some(&0x100));
+        assert_eq!(rig.moves.reads.len() - before, reads, "{pause:#x}");
+    }
+}
+
+#[test]
 fn the_largest_number_of_attempts_is_kept() {
     let mut rig = wide();
     rig.latency = (1, 2);

@@ -2,7 +2,8 @@
 //!
 //! The last 8 bytes of the object are the CRC-64/XZ of those before, least significant byte first. The kernel reads the whole object; if its CRC fits, the
 //! object without the CRC is the answer. If not, somebody was changing it: the kernel waits for `pause` cycles and reads it again, at most `attempts` times
-//! in all. Nothing of an object that does not fit is answered.
+//! in all, and as long as its pauses take fewer than [`PAUSES_END`] cycles together: others wait for the kernel meanwhile. Nothing of an object that
+//! does not fit is answered.
 
 use crate::codes::codes;
 use crate::layout::layout;
@@ -17,6 +18,9 @@ pub const OBJECT_MIN: u32 = 16;
 /// Most bytes of an object, CRC included.
 pub const OBJECT_MAX: u32 = 1 << 14;
 
+/// The pauses of a request take fewer cycles than this together.
+pub const PAUSES_END: u32 = 1 << 20;
+
 /// The polynomial of CRC-64/XZ, lowest power of x in the highest bit: it is that of ECMA-182.
 pub const POLYNOMIAL: u64 = 0xc96c_5795_d787_0f42;
 /// State before the first byte; the CRC is the complement of the last.
@@ -29,14 +33,14 @@ layout! {
     Consistency: Little, 16 bytes;
     ADDRESS  address:  u64 =  0, 0, 64, "of the object";
     LENGTH   length:   u32 =  8, 0, 32, "bytes of the object, CRC included: 16 to 16384, and at most 8 more than the request allows for the answer";
-    PAUSE    pause:    u16 = 12, 0, 16, "cycles between an attempt and the next";
+    PAUSE    pause:    u16 = 12, 0, 16, "cycles between an attempt and the next; there is no other when all pauses would take 2^20 or more";
     ATTEMPTS attempts: u16 = 14, 0, 16, "how often the object is read at most, at least 1";
 }
 
 codes! {
     /// Statuses of the kernel's own.
     ConsistencyStatus: u32 {
-        0x100 Inconsistent  "The CRC did not fit at any attempt.";
+        0x100 Inconsistent  "The CRC did not fit at any attempt, of which there were fewer than allowed if the pauses took too long.";
         0x101 BadParameters "A parameter is out of range, the answer would be longer than allowed, the number of parameters is wrong, or the request has flags or more payload; nothing was read.";
     }
 }
