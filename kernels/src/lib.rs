@@ -45,7 +45,7 @@ macro_rules! catalogue {
 catalogue! {
     consistency 2 Consistency;
     get         1 Get;
-    hyperloglog 1 HyperLogLog;
+    hyperloglog 2 HyperLogLog;
     prism       1 Chain;
     shuffle     1 Shuffle;
     traversal   1 Traversal;

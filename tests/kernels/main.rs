@@ -9,3 +9,4 @@ mod hostile;
 mod rights;
 mod sizes;
 mod tasks;
+mod tenants;

@@ -78,6 +78,8 @@ record! {
         pub request_len: Bits<32>,
         /// Most bytes of an answer.
         pub response_max: Bits<32>,
+        /// Protection domain of the queue pair: who keeps something from one invocation to the next, keeps it for this one.
+        pub pd: Bits<16>,
         /// First byte lowest, zero behind the last.
         pub parameters: Bits<PARAMETER_BITS>,
     }
@@ -160,6 +162,7 @@ impl SlotCommand {
             key: u64::from(head.key).into(),
             request_len: u64::from(head.request_length).into(),
             response_max: u64::from(head.response_max).into(),
+            pd: u64::from(head.domain).into(),
             parameters: crate::pack::from_bytes(parameters.block()),
         }
     }
@@ -201,6 +204,7 @@ mod tests {
             ("key", command.get_my_width_key()),
             ("request_length", command.get_my_width_request_len()),
             ("response_max", command.get_my_width_response_max()),
+            ("domain", command.get_my_width_pd()),
         ];
         assert_eq!(fields.len(), desc::SlotCommand::TABLE.len());
         for (name, width) in fields {
@@ -219,7 +223,7 @@ mod tests {
         assert_eq!((command.ticket, command.flags), (0xc.into(), 0xed.into()));
         assert_eq!((command.parameter_words, command.op), (0xeb.into(), 0xe9ea.into()));
         assert_eq!((command.key, command.request_len), (0xe5e6_e7e8_u64.into(), 0xe1e2_e3e4_u64.into()));
-        assert_eq!(command.response_max, 0xddde_dfe0_u64);
+        assert_eq!((command.response_max, command.pd), (0xddde_dfe0_u64.into(), 0xdbdc.into()));
         assert_eq!(command.parameters.get_bits::<64>(0), 0x0807_0605_0403_0201_u64);
         assert!(!(command.parameters >> 64).any());
     }

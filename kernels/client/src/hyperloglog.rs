@@ -23,10 +23,17 @@ fn parameters(sketch: u64, action: Action) -> HyperLogLog {
     HyperLogLog { sketch, action: action as u8, ..HyperLogLog::default() }
 }
 
-/// Clears the kernel's sketch and names it: the first request of who wants to count. The name should be one that nobody else has.
+/// Clears the kernel's sketch and names it: the first request of who wants to count. The name should be one that nobody else has. The sketch is the
+/// far queue pair's protection domain's from then on, until [`release`] gives it up.
 #[must_use]
 pub fn clear(sketch: u64) -> Counting {
     Counting(parameters(sketch, Action::Clear))
+}
+
+/// Clears the sketch and gives it up: another protection domain may have it.
+#[must_use]
+pub fn release() -> Counting {
+    Counting(HyperLogLog { release: true, ..parameters(0, Action::Clear) })
 }
 
 /// Counts the payload's items of `item` bytes, and stores the payload at `address`; `None` if items cannot have that size.

@@ -15,13 +15,14 @@ const STEP: u64 = 64;
 /// The kernel, with the one sketch that it has.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    name: Option<u64>,
+    /// Its name and the domain whose it is.
+    sketch: Option<(u64, u16)>,
     registers: Vec<u8>,
 }
 
 impl Default for Kernel {
     fn default() -> Self {
-        Self { name: None, registers: vec![0; REGISTERS] }
+        Self { sketch: None, registers: vec![0; REGISTERS] }
     }
 }
 
@@ -31,11 +32,14 @@ impl Kernel {
         let Some((task, action)) = accepted(invocation) else {
             return Outcome::bare(HyperLogLogStatus::BadParameters as u32);
         };
+        let own = (task.sketch, invocation.command.domain);
         if action == Action::Clear {
+            if self.sketch.is_some_and(|(_, domain)| domain != own.1) {
+                return Outcome::bare(HyperLogLogStatus::Taken as u32);
+            }
             self.registers.fill(0);
-            self.name = Some(task.sketch);
-        }
-        if self.name != Some(task.sketch) {
+            self.sketch = Some(own).filter(|_| !task.release);
+        } else if self.sketch != Some(own) {
             return Outcome::bare(HyperLogLogStatus::OtherSketch as u32);
         }
         let data = match action {

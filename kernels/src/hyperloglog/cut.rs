@@ -24,6 +24,8 @@ record! {
         pub is_bad: Bit,
         /// It is for another sketch.
         pub is_other: Bit,
+        /// With `is_other`: another domain's was to be cleared.
+        pub is_taken: Bit,
         /// Where the piece goes.
         pub va: Bits<64>,
         /// Its bytes, if it is stored.
@@ -100,6 +102,7 @@ impl<const D: usize> Logic for Cut<D> {
         self.out.sink.payload.next.key = self.task.q.val().key;
         self.out.sink.payload.next.is_bad = self.task.q.val().is_bad;
         self.out.sink.payload.next.is_other = self.task.q.val().is_other;
+        self.out.sink.payload.next.is_taken = self.task.q.val().is_taken;
         self.out.sink.payload.next.va = self.at.q.val();
         self.out.sink.payload.next.len = self.room.val();
         if self.is_last.val() {

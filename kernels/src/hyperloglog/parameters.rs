@@ -22,6 +22,8 @@ record! {
         pub is_bad: Bit,
         /// It is for another sketch; as before.
         pub is_other: Bit,
+        /// With `is_other`: the sketch is another domain's, and was to be cleared.
+        pub is_taken: Bit,
         /// Where the payload goes.
         pub address: Bits<64>,
         /// Bytes of the payload.
@@ -42,7 +44,7 @@ record! {
 }
 
 block! {
-    /// Takes requests apart and judges them, one by one, and keeps the name of the sketch.
+    /// Takes requests apart and judges them, one by one, and keeps the name of the sketch and the domain whose it is.
     ///
     /// - **Ports** `sink`: commands; `source`: their tasks, in the same order.
     /// - **Latency** 1 cycle. **Rate** a command every 2 cycles.
@@ -57,12 +59,15 @@ block! {
         is_held: Reg<Bit>,
         name: Reg<Bits<64>>,
         is_named: Reg<Bit>,
+        /// Whose the sketch is, if it has a name.
+        owner: Reg<Bits<16>>,
         command: Signal<Local, SlotCommand>,
         text: Signal<Local, Bits<512>>,
         sketch: Signal<Local, Bits<64>>,
         size: Signal<Local, Bits<8>>,
         action: Signal<Local, Bits<2>>,
         discard: Signal<Local, Bit>,
+        release: Signal<Local, Bit>,
         parameter_len: Signal<Local, Bits<32>>,
         len: Signal<Local, Bits<32>>,
         has_payload: Signal<Local, Bit>,
@@ -72,6 +77,7 @@ block! {
         is_head_bad: Signal<Local, Bit>,
         is_bad: Signal<Local, Bit>,
         is_other: Signal<Local, Bit>,
+        is_foreign: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
         is_count: Signal<Local, Bit>,
         is_clear: Signal<Local, Bit>,
@@ -81,6 +87,7 @@ block! {
         item_at: Constant<Bits<9>> = number(HyperLogLog::ITEM.offset()),
         action_at: Constant<Bits<9>> = number(HyperLogLog::ACTION.offset()),
         discard_at: Constant<Bits<9>> = number(HyperLogLog::DISCARD.offset()),
+        release_at: Constant<Bits<9>> = number(HyperLogLog::RELEASE.offset()),
         parameter_words: Constant<Bits<8>> = number(HyperLogLog::LEN / 4),
         count: Constant<Bits<2>> = number(Action::Count as u8),
         read: Constant<Bits<2>> = number(Action::Read as u8),
@@ -94,7 +101,7 @@ block! {
 impl Logic for Decode {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, held, is_held, name, is_named);
+        dff_setup!(self, clock, held, is_held, name, is_named, owner);
         self.source.valid.next = self.is_held.q.val();
         self.source.payload.next = self.held.q.val();
         self.sink.ready.next = !self.is_held.q.val();
@@ -106,6 +113,7 @@ impl Logic for Decode {
         self.size.next = self.text.val().get_bits::<8>(self.item_at.val().index());
         self.action.next = self.text.val().get_bits::<2>(self.action_at.val().index());
         self.discard.next = self.text.val().get_bit(self.discard_at.val().index());
+        self.release.next = self.text.val().get_bit(self.release_at.val().index());
         self.is_count.next = self.action.val() == self.count.val();
         self.is_clear.next = self.action.val() == self.clear.val();
         self.gives.next = (self.action.val() == self.read.val()) | (self.action.val() == self.take.val());
@@ -136,8 +144,9 @@ impl Logic for Decode {
                 | self.has_payload.val()
                 | !self.command.val().response_max.get_bits::<16>(16).any();
         }
-        self.is_other.next =
-            !self.is_clear.val() & (!self.is_named.q.val() | (self.name.q.val() != self.sketch.val()));
+        self.is_foreign.next = self.is_named.q.val() & (self.owner.q.val() != self.command.val().pd);
+        self.is_other.next = self.is_foreign.val()
+            | (!self.is_clear.val() & (!self.is_named.q.val() | (self.name.q.val() != self.sketch.val())));
 
         if self.source.ready.val() {
             self.is_held.d.next = false;
@@ -148,6 +157,7 @@ impl Logic for Decode {
             self.held.d.next.key = self.command.val().key;
             self.held.d.next.is_bad = self.is_bad.val();
             self.held.d.next.is_other = self.is_other.val();
+            self.held.d.next.is_taken = self.is_clear.val();
             self.held.d.next.address = self.text.val().get_bits::<64>(self.address_at.val().index());
             self.held.d.next.len = self.len.val();
             self.held.d.next.has_payload = self.has_payload.val();
@@ -163,9 +173,10 @@ impl Logic for Decode {
                 & !self.is_bad.val()
                 & !self.is_other.val();
         }
-        if self.takes.val() & self.is_clear.val() & !self.is_bad.val() {
+        if self.takes.val() & self.is_clear.val() & !self.is_bad.val() & !self.is_foreign.val() {
             self.name.d.next = self.sketch.val();
-            self.is_named.d.next = true;
+            self.owner.d.next = self.command.val().pd;
+            self.is_named.d.next = !self.release.val();
         }
         if self.reset.val() {
             self.is_held.d.next = false;

@@ -138,6 +138,7 @@ impl<const D: usize> Logic for Pour<D> {
         self.entry.payload.next.is_last = self.now.val().is_last;
         self.entry.payload.next.is_bad = self.now.val().is_bad;
         self.entry.payload.next.is_other = self.now.val().is_other;
+        self.entry.payload.next.is_taken = self.now.val().is_taken;
         self.entry.payload.next.has_registers = self.now.val().reads;
         self.piece.ready.next = (self.moves.val() & self.ends.val())
             | (self.is_done.val() & !self.now.val().has_payload & self.entry.ready.val());

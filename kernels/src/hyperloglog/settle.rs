@@ -26,6 +26,8 @@ record! {
         pub is_bad: Bit,
         /// It was for another sketch.
         pub is_other: Bit,
+        /// With `is_other`: another domain's was to be cleared.
+        pub is_taken: Bit,
         /// It has answered with the registers.
         pub has_registers: Bit,
     }
@@ -60,6 +62,7 @@ block! {
         access: Constant<Bits<32>> = number(RpcStatus::Access as u32),
         host: Constant<Bits<32>> = number(RpcStatus::Host as u32),
         bad_parameters: Constant<Bits<32>> = number(HyperLogLogStatus::BadParameters as u32),
+        taken: Constant<Bits<32>> = number(HyperLogLogStatus::Taken as u32),
         other_sketch: Constant<Bits<32>> = number(HyperLogLogStatus::OtherSketch as u32),
         refused: Constant<Bits<2>> = number(Ending::Refused as u8),
     }
@@ -99,6 +102,9 @@ impl Logic for Settle {
                 self.answer.d.next.status = self.bad_parameters.val();
             } else if self.head.val().is_other {
                 self.answer.d.next.status = self.other_sketch.val();
+                if self.head.val().is_taken {
+                    self.answer.d.next.status = self.taken.val();
+                }
             } else if !self.ending.val().any() {
                 self.answer.d.next.status = self.good.val();
             } else if self.ending.val() == self.refused.val() {

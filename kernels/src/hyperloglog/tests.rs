@@ -132,6 +132,12 @@ fn only_who_knows_the_name_has_the_sketch() {
 }
 
 #[test]
+fn a_sketch_is_one_domains_until_that_gives_it_up() {
+    cases::domains(&mut narrow());
+    cases::domains(&mut wide());
+}
+
+#[test]
 fn recovers_from_reset() {
     cases::resets(&mut narrow());
     cases::resets(&mut wide());

@@ -12,7 +12,7 @@ pub const SLOT_COMMAND_LEN: usize = PARAMETERS_AT + PARAMETERS_MAX;
 layout! {
     /// The head of the command that starts a kernel; 64 bytes of parameters follow it. A kernel's RTL sees the same fields
     /// as one record.
-    SlotCommand: Little, 20 bytes;
+    SlotCommand: Little, 24 bytes;
     QUEUE_PAIR      queue_pair:      Qpn =  0, 0, 24, "queue pair that asks";
     FLAGS           flags:           u8  =  3, 0,  8, "from the request, for the kernel";
     TICKET          ticket:          u8  =  4, 0,  4, "names this invocation in all that the kernel asks for and answers; stands for its protection domain";
@@ -21,6 +21,7 @@ layout! {
     KEY             key:             u32 =  8, 0, 32, "key the kernel acts under";
     REQUEST_LENGTH  request_length:  u32 = 12, 0, 32, "bytes of the request's payload, parameters included";
     RESPONSE_MAX    response_max:    u32 = 16, 0, 32, "largest answer in bytes";
+    DOMAIN          domain:          u16 = 20, 0, 16, "protection domain of that queue pair: whose state a kernel keeps";
 }
 
 /// A parameter block: whole words, at most [`PARAMETERS_MAX`] bytes, zero behind its end.

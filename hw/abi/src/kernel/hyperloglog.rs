@@ -11,11 +11,12 @@
 //! [`Clear`](Action::Clear) sets all of them to 0 and names the sketch. [`Take`](Action::Take) answers as Read and leaves all at 0, with nothing counted
 //! in between. Invocations are carried out in the order in which they come, one after the other.
 //!
-//! **Who shares it.** A kernel has one sketch, whoever asks: queue pairs and protection domains are not told apart. Its name is
-//! what keeps users from mixing their items without noticing: whoever clears the sketch gives it the name in `sketch`, and all
-//! other actions are carried out only for those who know it. There is no sketch before the first Clear, nor after a reset of the kernel.
-//! Anybody may clear: who has lost the sketch is told so by [`OtherSketch`](HyperLogLogStatus::OtherSketch) at the next request. A name that nobody can guess keeps
-//! the registers from others; those who agree on one count into the same sketch.
+//! **Who shares it.** A kernel has one sketch, and that belongs to one protection domain: the first that clears it. It is there for the queue pairs of that
+//! domain alone: a Clear of another is answered with [`Taken`](HyperLogLogStatus::Taken), all else with
+//! [`OtherSketch`](HyperLogLogStatus::OtherSketch), and nothing is done, whatever name is asked for. A Clear with `release` gives it up, and any domain may have it next.
+//! Within the domain the name is what keeps users from mixing their items without noticing: whoever clears the sketch gives it the name in `sketch`, and
+//! all other actions are carried out only for those who know it. Who has lost the sketch to his own domain is told so by `OtherSketch` at the next
+//! request. There is no sketch before the first Clear, nor after a reset of the kernel.
 //!
 //! **A write that fails** gives the status, the first one if several do. The payload's items have been counted all the same, and
 //! its other writes were made.
@@ -43,6 +44,7 @@ layout! {
     ITEM    item:    u8   = 16, 0,  8, "bytes of an item: 4, 8 or 16; counts in Count alone";
     ACTION  action:  u8   = 17, 0,  2, "an `Action`: count (0), read (1), clear (2), take (3)";
     DISCARD discard: bool = 17, 2,  1, "the payload is counted and goes nowhere";
+    RELEASE release: bool = 17, 3,  1, "with Clear: the sketch is given up instead of named";
 }
 
 codes! {
@@ -50,7 +52,7 @@ codes! {
     Action: u8 {
         0 Count "The payload's items are counted, and it is stored.";
         1 Read  "The registers are the answer.";
-        2 Clear "All registers are set to 0, and the sketch has a new name.";
+        2 Clear "All registers are set to 0, and the sketch has a new name, or none.";
         3 Take  "The registers are the answer, and are set to 0.";
     }
 }
@@ -58,8 +60,9 @@ codes! {
 codes! {
     /// Statuses of the kernel's own.
     HyperLogLogStatus: u32 {
-        0x100 OtherSketch   "The sketch has another name, or there is none; nothing was counted or written, and the payload went nowhere.";
+        0x100 OtherSketch   "The sketch has another name or is another protection domain's, or there is none; nothing was counted or written, and the payload went nowhere.";
         0x101 BadParameters "Items have another size, the payload is no whole number of them, an action without payload has some, the registers are more than the answer may have, the number of parameters is wrong, or the request has flags; nothing was counted or written.";
+        0x102 Taken         "The sketch is another protection domain's; nothing was cleared.";
     }
 }
 
@@ -153,9 +156,10 @@ mod tests {
             item: 0x11,
             action: Action::Take as u8,
             discard: true,
+            release: true,
         };
         let mut expected: [u8; HyperLogLog::LEN] = core::array::from_fn(|at| u8::try_from(at + 1).unwrap());
-        expected[17..].copy_from_slice(&[0b111, 0, 0]);
+        expected[17..].copy_from_slice(&[0b1111, 0, 0]);
         assert_eq!(parameters.to_bytes(), expected);
     }
 

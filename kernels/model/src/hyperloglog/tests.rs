@@ -106,6 +106,30 @@ fn only_who_knows_the_name_has_the_sketch() {
     assert_eq!(call(&mut kernel, &stranger(Action::Read), &[]).data, vec![0; 65_536]);
 }
 
+#[test]
+fn a_sketch_is_one_domains_until_that_gives_it_up() {
+    let mut kernel = cleared();
+    call(&mut kernel, &of(Action::Count), &[1, 2, 3, 4]);
+    let stranger = |kernel: &mut Kernel, task: &HyperLogLog| {
+        let mut invocation = invocation(task, &[]);
+        invocation.command.domain = 7;
+        kernel.run(&invocation, &mut Log::default())
+    };
+    let release = HyperLogLog { release: true, ..of(Action::Clear) };
+    for task in [of(Action::Clear), release, HyperLogLog { sketch: NAME + 1, ..of(Action::Clear) }] {
+        assert_eq!(stranger(&mut kernel, &task), Outcome::bare(0x102), "{task:?}");
+    }
+    for action in [Action::Count, Action::Read, Action::Take] {
+        assert_eq!(stranger(&mut kernel, &of(action)), Outcome::bare(0x100), "{action:?}");
+    }
+    assert_eq!(call(&mut kernel, &of(Action::Read), &[]).data, registers(&[&[1, 2, 3, 4]]), "as it was");
+    assert_eq!(call(&mut kernel, &release, &[]), Outcome::bare(0));
+    assert_eq!(call(&mut kernel, &of(Action::Read), &[]), Outcome::bare(0x100), "it is nobody's");
+    assert_eq!(stranger(&mut kernel, &of(Action::Clear)), Outcome::bare(0));
+    assert_eq!(stranger(&mut kernel, &of(Action::Read)).data, vec![0; 65_536], "nothing of the other's");
+    assert_eq!(call(&mut kernel, &of(Action::Clear), &[]), Outcome::bare(0x102));
+}
+
 /// Address and length of each write of so many bytes.
 fn writes(address: u64, len: usize) -> Vec<(u64, usize)> {
     let payload: Vec<u8> = (0..len).map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect();

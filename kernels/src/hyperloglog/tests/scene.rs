@@ -48,7 +48,7 @@ fn invocation<const D: usize>(rig: &mut Bed<D>) -> Invocation {
     let offset = [rng.below(4096), rng.below(64) * 64, 0][usize::try_from(rng.below(3)).expect("small")];
     let mut task =
         HyperLogLog { item, address: page + offset, discard: rng.below(6) == 0, ..of(Action::Count) };
-    let mut response_max = 0;
+    let (mut response_max, mut domain) = (0, 0);
     match rng.below(24) {
         0 => task.sketch = NAME + 1,
         1 => task.item = one_of(rng, &[0, 2, 12, 17, 32, 64, 255]),
@@ -56,11 +56,13 @@ fn invocation<const D: usize>(rig: &mut Bed<D>) -> Invocation {
         3 => (task.action, len, response_max) = (Action::Read as u8, 0, ALL),
         4 => (task.action, len, response_max) = (Action::Take as u8, 0, ALL + 5),
         5 => (task.action, len) = (Action::Clear as u8, 0),
+        7 => (task.action, task.release, len, domain) = (Action::Clear as u8, rng.below(2) == 0, 0, 9),
         6 => (task.action, response_max) = (one_of(rng, &[Action::Read, Action::Take]) as u8, ALL),
         _ => {}
     }
     let payload = payload(rng, item, len);
     let mut invocation = rig.streamed(&task.to_bytes(), payload, response_max);
+    invocation.command.domain = domain;
     match rig.rng.below(40) {
         0 => invocation.command.key ^= 1 << rig.rng.below(32),
         1 => invocation.command.flags = 1 << rig.rng.below(8),

@@ -81,10 +81,10 @@ impl Responder {
             return Outcome::bare(RpcStatus::TooLong as u32);
         };
         let queue_pair = self.settings.local;
-        let command =
-            SlotCommand { queue_pair, flags, operation, key, response_max, ..SlotCommand::default() };
-        let call = Invocation::new(command, parameters, data.to_vec());
         let (domain, rights) = (self.settings.domain, self.settings.rights);
+        let command =
+            SlotCommand { queue_pair, flags, operation, key, response_max, domain, ..SlotCommand::default() };
+        let call = Invocation::new(command, parameters, data.to_vec());
         self.kernels.run(&call, &mut Reach { memory, domain, queue_pair, rights })
     }
 

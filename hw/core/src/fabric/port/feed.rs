@@ -223,6 +223,7 @@ impl<const D: usize> Logic for Feed<D> {
                     self.order.d.next.key = self.now.val().key;
                     self.order.d.next.request_len = self.now.val().length;
                     self.order.d.next.response_max = self.target.val().get_bits::<32>(32);
+                    self.order.d.next.pd = self.now.val().pd;
                     self.order.d.next.parameters = 0.into();
                     if !self.now.val().ends {
                         self.number.d.next = self.number.q.val() + 1;

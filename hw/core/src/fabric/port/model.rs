@@ -223,6 +223,7 @@ impl Twin {
                 key: request.begin.key,
                 request_len: request.begin.length,
                 response_max: u64::from(target.response_max).into(),
+                pd: request.begin.pd,
                 parameters: crate::pack::from_bytes(parameters.block()),
             };
             if request.is_dead && *command != expected {
