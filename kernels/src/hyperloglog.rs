@@ -61,11 +61,13 @@ block! {
     ///   those that have one beat, one every 2 cycles. One that reads or clears waits until those before it are answered.
     /// - **Backpressure** `write`, `write_data`, and 64 writes that are not done stall `data_in`. So does an invocation that reads or clears, as long as it takes, but no other.
     ///   No combinational path from port to port.
-    /// - **Reset** forgets the invocations and the sketch, which has no name then; ends of writes from before must not come any more.
+    /// - **Reset** forgets the invocations and the sketch, which has no name then; ends of writes from before must not come any more. `restart` does the
+    ///   same, but the sketch stays, unless it was about to be cleared: who has his own work ended takes no sketch from others.
     /// - **Limits** `D` is 64 with `W` = 128 and `Q` = 1, or 512 with `W` = 512 and `Q` = 4. `data_in` has as many bytes for a command as that says.
     pub struct HyperLogLogKernel<const D: usize, const W: usize, const Q: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
+        pub restart: Signal<In, Bit>,
         pub command: StreamSink<SlotCommand>,
         pub data_in: StreamSink<Beat<D>>,
         pub write: StreamSource<SlotWrite>,
@@ -82,6 +84,7 @@ block! {
         words: Fifo<Bits<128>, WORDS_LOG>,
         pack: Pack<D>,
         settle: Settle,
+        ends: Signal<Local, Bit>,
         row: Signal<Local, Bits<W>>,
         reads: Signal<Local, Bit>,
         /// Of the last quad.
@@ -96,14 +99,16 @@ impl<const D: usize, const W: usize, const Q: usize> Logic for HyperLogLogKernel
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, decode, cut, pour, gather, sweep, words, pack, settle);
+        self.ends.next = self.reset.val() | self.restart.val();
         self.decode.reset.next = self.reset.val();
-        self.cut.reset.next = self.reset.val();
-        self.pour.reset.next = self.reset.val();
-        self.gather.reset.next = self.reset.val();
-        self.sweep.reset.next = self.reset.val();
-        self.words.reset.next = self.reset.val();
-        self.pack.reset.next = self.reset.val();
-        self.settle.reset.next = self.reset.val();
+        self.decode.restart.next = self.restart.val();
+        self.cut.reset.next = self.ends.val();
+        self.pour.reset.next = self.ends.val();
+        self.gather.reset.next = self.ends.val();
+        self.sweep.reset.next = self.ends.val();
+        self.words.reset.next = self.ends.val();
+        self.pack.reset.next = self.ends.val();
+        self.settle.reset.next = self.ends.val();
 
         StreamSink::<SlotCommand>::link(&mut self.command, &mut self.decode.sink);
         StreamSource::<Task>::join(&mut self.decode.source, &mut self.cut.sink);
@@ -118,7 +123,7 @@ impl<const D: usize, const W: usize, const Q: usize> Logic for HyperLogLogKernel
         self.row.next = self.gather.row.val();
         for i in 0..Q {
             self.quad[i].clock.next = self.clock.val();
-            self.quad[i].reset.next = self.reset.val();
+            self.quad[i].reset.next = self.ends.val();
             self.quad[i].is_row.next = self.gather.is_row.val();
             self.quad[i].row.next = self.row.val().get_bits::<128>(i * 128);
             self.quad[i].row_len.next = self.gather.row_len.val();
@@ -138,6 +143,7 @@ impl<const D: usize, const W: usize, const Q: usize> Logic for HyperLogLogKernel
         self.sweep.begins.next = self.pour.begins_sweep.val();
         self.sweep.reads.next = self.reads.val();
         self.sweep.wipes.next = self.pour.wipes.val();
+        self.decode.is_wiped.next = self.sweep.ends.val() & self.pour.wipes.val();
         self.sweep.has_room.next = self.level.val() < self.most.val();
         self.words.sink.valid.next = self.is_word.val();
         self.words.sink.payload.next = self.word.val();

@@ -144,7 +144,9 @@ impl<
         clock!(self, clock, consistency, get, hyperloglog, prism, shuffle);
         self.consistency.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(0);
         self.get.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(1);
-        self.hyperloglog.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(2);
+        // It keeps a sketch, which outlives somebody's work that is ended.
+        self.hyperloglog.reset.next = self.reset.val();
+        self.hyperloglog.restart.next = self.kernel_reset.val().get_bit(2);
         self.prism.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(3);
         self.shuffle.reset.next = self.reset.val() | self.kernel_reset.val().get_bit(4);
 

@@ -117,6 +117,9 @@ impl<const D: usize> Rig<D> {
     }
 
     fn on(mut bench: Bench, twin: Twin) -> Self {
+        if let Ok(port) = bench.model().port("restart") {
+            bench.model_mut().set(port, 0);
+        }
         let [command, data_in] =
             ["command", "data_in"].map(|name| bench.source(name).expect("the stream exists"));
         let [data_out, response] =
@@ -153,6 +156,29 @@ impl<const D: usize> Rig<D> {
     pub fn reset(&mut self, seed: u64) {
         self.bench.clear();
         self.bench.reset(2);
+        self.forget();
+        self.told.clear();
+        self.moves = Moves::default();
+        self.rng = SplitMix64::new(seed);
+        self.host = Host::new(self.rng.next_u32());
+    }
+
+    /// Ends the kernel's work as the other side does, by its port `restart`, which a kernel that keeps something has beside its reset. Memory stays.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    pub fn restart(&mut self) {
+        self.bench.clear();
+        let port = self.bench.model().port("restart").expect("a kernel that keeps something");
+        self.bench.model_mut().set(port, 1);
+        self.bench.rest(2);
+        self.bench.model_mut().set(port, 0);
+        self.forget();
+        self.told.clear();
+    }
+
+    /// Nothing is under way.
+    fn forget(&mut self) {
         for sink in [self.data_out, self.response] {
             self.bench[sink].take();
         }
@@ -165,10 +191,6 @@ impl<const D: usize> Rig<D> {
         self.open.clear();
         self.packet.clear();
         self.packets.clear();
-        self.told.clear();
-        self.moves = Moves::default();
-        self.rng = SplitMix64::new(seed);
-        self.host = Host::new(self.rng.next_u32());
     }
 
     /// Has streams pause from now on, in the order of [`STREAMS`].

@@ -71,7 +71,7 @@ fn rust_and_verilog_agree() {
             "decode",
             parameters::Decode::default,
             clock,
-            [reset, sink.payload, sink.valid, source.ready]
+            [reset, restart, is_wiped, sink.payload, sink.valid, source.ready]
         ),
         differential!("sum", sum::Sum::default, clock, [reset, is_there, row, item]),
         differential!("mix", mix::Mix::default, clock, [reset, is_there, sum]),

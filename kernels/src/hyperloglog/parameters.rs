@@ -46,13 +46,16 @@ record! {
 block! {
     /// Takes requests apart and judges them, one by one, and keeps the name of the sketch and the domain whose it is.
     ///
-    /// - **Ports** `sink`: commands; `source`: their tasks, in the same order.
+    /// - **Ports** `sink`: commands; `source`: their tasks, in the same order. `is_wiped`: all registers were set to 0. `restart`: tasks are forgotten, and the
+    ///   name if registers have not been wiped for it.
     /// - **Latency** 1 cycle. **Rate** a command every 2 cycles.
     /// - **Backpressure** holds one task, and takes no command meanwhile: no combinational path from port to port.
     /// - **Reset** forgets the task and the name.
     pub struct Decode {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
+        pub restart: Signal<In, Bit>,
+        pub is_wiped: Signal<In, Bit>,
         pub sink: StreamSink<SlotCommand>,
         pub source: StreamSource<Task>,
         held: Reg<Task>,
@@ -61,6 +64,8 @@ block! {
         is_named: Reg<Bit>,
         /// Whose the sketch is, if it has a name.
         owner: Reg<Bits<16>>,
+        /// The name is given, and what registers hold may still be another's.
+        is_clearing: Reg<Bit>,
         command: Signal<Local, SlotCommand>,
         text: Signal<Local, Bits<512>>,
         sketch: Signal<Local, Bits<64>>,
@@ -101,7 +106,7 @@ block! {
 impl Logic for Decode {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, held, is_held, name, is_named, owner);
+        dff_setup!(self, clock, held, is_held, name, is_named, owner, is_clearing);
         self.source.valid.next = self.is_held.q.val();
         self.source.payload.next = self.held.q.val();
         self.sink.ready.next = !self.is_held.q.val();
@@ -173,13 +178,25 @@ impl Logic for Decode {
                 & !self.is_bad.val()
                 & !self.is_other.val();
         }
+        if self.is_wiped.val() {
+            self.is_clearing.d.next = false;
+        }
         if self.takes.val() & self.is_clear.val() & !self.is_bad.val() & !self.is_foreign.val() {
+            self.is_clearing.d.next = true;
             self.name.d.next = self.sketch.val();
             self.owner.d.next = self.command.val().pd;
             self.is_named.d.next = !self.release.val();
         }
+        if self.restart.val() {
+            self.is_held.d.next = false;
+            self.is_clearing.d.next = false;
+            if self.is_clearing.q.val() {
+                self.is_named.d.next = false;
+            }
+        }
         if self.reset.val() {
             self.is_held.d.next = false;
+            self.is_clearing.d.next = false;
             self.is_named.d.next = false;
         }
     }

@@ -138,6 +138,12 @@ fn a_sketch_is_one_domains_until_that_gives_it_up() {
 }
 
 #[test]
+fn a_sketch_outlives_work_that_is_ended_and_half_cleared_it_is_nobodys() {
+    cases::restarts(&mut narrow());
+    cases::restarts(&mut wide());
+}
+
+#[test]
 fn recovers_from_reset() {
     cases::resets(&mut narrow());
     cases::resets(&mut wide());

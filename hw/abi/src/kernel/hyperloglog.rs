@@ -16,7 +16,8 @@
 //! [`OtherSketch`](HyperLogLogStatus::OtherSketch), and nothing is done, whatever name is asked for. A Clear with `release` gives it up, and any domain may have it next.
 //! Within the domain the name is what keeps users from mixing their items without noticing: whoever clears the sketch gives it the name in `sketch`, and
 //! all other actions are carried out only for those who know it. Who has lost the sketch to his own domain is told so by `OtherSketch` at the next
-//! request. There is no sketch before the first Clear, nor after a reset of the kernel.
+//! request. There is no sketch before the first Clear, nor after a reset of the card, nor behind a Clear that was ended before its answer; all other work
+//! that is ended, whosever it is, leaves it.
 //!
 //! **A write that fails** gives the status, the first one if several do. The payload's items have been counted all the same, and
 //! its other writes were made.

@@ -256,6 +256,38 @@ pub(super) fn domains<const D: usize>(rig: &mut Bed<D>) {
     assert_eq!(rig.answer(&of(Action::Clear), Vec::new()), 0x102);
 }
 
+pub(super) fn restarts<const D: usize>(rig: &mut Bed<D>) {
+    let stranger = |rig: &mut Bed<D>, action| {
+        let mut invocation = rig.invocation(&of(action).to_bytes(), ALL);
+        invocation.command.domain = 9;
+        rig.call(invocation);
+    };
+    for cycles in [0, 3, 30, 300] {
+        rig.begin(cycles);
+        let payload = rig.noise(2048);
+        assert_eq!(rig.answer(&of(Action::Count), payload), 0);
+        stranger(rig, Action::Clear);
+        rig.run(cycles);
+        rig.0.restart();
+        assert_eq!(rig.answer(&of(Action::Read), Vec::new()), 0, "as the model has it");
+    }
+    for cycles in [2, 30, 4000] {
+        rig.begin(cycles);
+        let payload = rig.noise(2048);
+        assert_eq!(rig.answer(&of(Action::Count), payload), 0);
+        assert_eq!(rig.answer(&HyperLogLog { release: true, ..of(Action::Clear) }, Vec::new()), 0);
+        stranger(rig, Action::Clear);
+        rig.run(cycles);
+        rig.0.restart();
+        super::MODEL.take();
+        stranger(rig, Action::Read);
+        rig.settle();
+        assert_eq!(rig.told, [0x100], "after {cycles} cycles it is not cleared");
+        assert_eq!(rig.answer(&of(Action::Clear), Vec::new()), 0, "and nobody's");
+        assert_eq!(rig.answer(&of(Action::Read), Vec::new()), 0);
+    }
+}
+
 pub(super) fn names<const D: usize>(rig: &mut Bed<D>) {
     rig.restart(1);
     let zero = |action| HyperLogLog { sketch: 0, ..of(action) };
