@@ -25,7 +25,7 @@ block! {
     /// `KERNELS` slots, and what stands between them, the transport and host memory. `WRITERS` is `KERNELS + 1`, `RING` is `QPS + 4`.
     /// A port holds `2^PORT` beats of payload, Dma `2^LOG` for each of its clients, and `2^STAGE` hold 32 packets.
     ///
-    /// - **Ports** `room`, `room_more`, `reserves*`: of all ports, by kernel, for [`Sequence`](crate::transport::sequence::Sequence). `call_data`, `call_passage`,
+    /// - **Ports** `asks_qpn`, `refused*`, `room`, `room_more`, `reserves*`: of all ports, by kernel, for [`Sequence`](crate::transport::sequence::Sequence). `call_data`, `call_passage`,
     ///   `call`: from [`Place`](crate::transport::place::Place), always taken. `news`, `failure`: for [`Respond`](crate::transport::respond::Respond), from which come `stage_sends`,
     ///   `stage_frees` and `stage_number`; `results`: for [`Fetch`](crate::transport::fetch::Fetch). `area_*`: where results are kept. `change`: queue pairs that change.
     ///   `read_xlat`, `write_xlat`, `answer`: the MMU, as clients 5 and 6. `read*`, `write*`, `issued`, `visible`: host memory. `drain`, `drained`: as of [`Dma`].
@@ -37,6 +37,9 @@ block! {
     pub struct Fabric<const D: usize, const KERNELS: usize, const WRITERS: usize, const QPS: usize, const RING: usize, const PORT: usize, const LOG: usize, const STAGE: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
+        pub asks_qpn: Signal<In, Bits<24>>,
+        pub refused: Signal<In, Bit>,
+        pub refused_qpn: Signal<In, Bits<24>>,
         pub room: Signal<Out, Bits<16>>,
         pub room_more: Signal<Out, Bits<16>>,
         pub reserves: Signal<In, Bit>,
@@ -165,6 +168,9 @@ impl<
             self.ports[i].reset.next = self.reset.val();
             self.rooms.next = self.rooms.val().replace_bit(i, self.ports[i].room.val());
             self.rooms_more.next = self.rooms_more.val().replace_bit(i, self.ports[i].room_more.val());
+            self.ports[i].asks_qpn.next = self.asks_qpn.val();
+            self.ports[i].refused.next = self.refused.val();
+            self.ports[i].refused_qpn.next = self.refused_qpn.val();
             self.is_reserved.next = self.reserves.val() & (self.reserves_kernel.val().index() == i);
             self.ports[i].reserves.next = self.is_reserved.val();
             self.ports[i].reserves_begins.next = self.reserves_begins.val();

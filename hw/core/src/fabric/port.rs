@@ -50,7 +50,8 @@ block! {
     ///   chunk, chunk_data ◀─ Answer ◀─ data_out, response ─ kernel
     /// ```
     ///
-    /// - **Room** `room`: a request may begin; there is a place for its header, one for a packet of 4 KiB, and no stream is under way. `room_more`:
+    /// - **Room** `room`: a request of `asks_qpn`, of the cycle before, may begin; half of it is for queue pairs that have none waiting here, and who has had the slot
+    ///   for a stream lets one go first who was `refused` meanwhile ([`room`]); there is a place for its header, one for a packet of 4 KiB, and no stream is under way. `room_more`:
     ///   another packet may come, of the stream that is under way or of one that is no more. Both are registers. `reserves`, with
     ///   `reserves_begins`, `reserves_ends`, `reserves_qpn`: a packet is on its way; it counts from the next cycle on. Its place comes back when its last
     ///   beat has left the buffer; without payload, with its call.
@@ -91,6 +92,9 @@ block! {
         pub reset: Signal<In, Bit>,
         pub room: Signal<Out, Bit>,
         pub room_more: Signal<Out, Bit>,
+        pub asks_qpn: Signal<In, Bits<24>>,
+        pub refused: Signal<In, Bit>,
+        pub refused_qpn: Signal<In, Bits<24>>,
         pub reserves: Signal<In, Bit>,
         pub reserves_begins: Signal<In, Bit>,
         pub reserves_ends: Signal<In, Bit>,
@@ -170,6 +174,9 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         // Room.
         self.room.next = self.space.room.val();
         self.room_more.next = self.space.room_more.val();
+        self.space.asks_qpn.next = self.asks_qpn.val();
+        self.space.refused.next = self.refused.val();
+        self.space.refused_qpn.next = self.refused_qpn.val();
         self.space.reserves.next = self.reserves.val();
         self.space.reserves_begins.next = self.reserves_begins.val();
         self.space.reserves_ends.next = self.reserves_ends.val();

@@ -475,6 +475,9 @@ impl<
         // Kernels.
         self.transport.room.next = self.fabric.room.val();
         self.transport.room_more.next = self.fabric.room_more.val();
+        self.fabric.asks_qpn.next = self.transport.asks_qpn.val();
+        self.fabric.refused.next = self.transport.refused.val();
+        self.fabric.refused_qpn.next = self.transport.refused_qpn.val();
         self.fabric.reserves.next = self.transport.reserves.val();
         self.fabric.reserves_kernel.next = self.transport.reserves_kernel.val();
         self.fabric.reserves_begins.next = self.transport.reserves_begins.val();

@@ -1,6 +1,7 @@
 //! The transport, joined: from checked work to heads, and from heads to host memory.
 
 use rust_hdl::prelude::*;
+use stroma_abi::wire::opcode;
 
 use super::admit::Admit;
 use super::atomics::Atomics;
@@ -47,6 +48,9 @@ use crate::state::command::{KeyWork, ObjectCommand, ObjectReply};
 use crate::state::mmu::XlatResponse;
 use crate::stream::{Beat, StreamSink, StreamSource};
 
+/// Cycles from a packet in Sequence to the word that it was refused for want of room.
+const CALLING: usize = 3;
+
 block! {
     /// Reliable connections of `2^QPS` queue pairs. `OUT` is `QPS + 5`, `RING` is `QPS + 4`; `2^LOG` beats of payload are held for packets,
     /// `2^STORE` for requests that are deferred.
@@ -70,7 +74,7 @@ block! {
     ///   writer takes in this cycle; `issued`, `visible`: its tickets. `done`, `error`, `event`: completions, queue pairs that
     ///   fail, limits of SRQs and their last receives; `emptied`: queue pairs that have drained; `emptied_waits`: some are inside. `drain`, `drained`: packets either way that were under way are through. `pause`: forget packets, and answer
     ///   nothing. `command`, `reply`, `probe`, `exists`: what queue pairs are doing, as in [`Statistics`]. `time`, `wake`: as in [`Timers`]. Pulses for counters. `ready`, `busy`; `moves`: something moved, or works in silence.
-    ///   `room*`, `reserves*`, `call*`, `news`, `call_failure`, `stage_*`, `results`: the [`Fabric`](crate::fabric::join::Fabric); `area*`: where results are kept.
+    ///   `asks_qpn`, `refused*`, `room*`, `reserves*`, `call*`, `news`, `call_failure`, `stage_*`, `results`: the [`Fabric`](crate::fabric::join::Fabric); `area*`: where results are kept.
     ///   `key_work`, `key_reply`: the owner of memory windows, as in [`Keys`]; `key_done`: completions of that, a stream of their own, so
     ///   that who takes completions alone decides on their order.
     /// - **Latency, rate, back-pressure** those of the parts.
@@ -135,6 +139,9 @@ block! {
         pub event: StreamSource<EventRecord>,
         pub emptied: StreamSource<Bits<24>>,
         pub emptied_waits: Signal<Out, Bit>,
+        pub asks_qpn: Signal<Out, Bits<24>>,
+        pub refused: Signal<Out, Bit>,
+        pub refused_qpn: Signal<Out, Bits<24>>,
         pub room: Signal<In, Bits<16>>,
         pub room_more: Signal<In, Bits<16>>,
         pub reserves: Signal<Out, Bit>,
@@ -244,7 +251,13 @@ block! {
         tallying: Fork<QpChange>,
         keying: Fork<QpChange>,
         deferring: Fork<QpChange>,
+        /// What Sequence began one, two and three cycles ago was a packet of an RPC.
+        calling: Reg<Bits<CALLING>>,
+        is_call: Signal<Local, Bit>,
         is_for_fetch: Signal<Local, Bit>,
+        /// Op-codes of RPCs, without their lowest three bits.
+        call_codes: Constant<Bits<5>> = number(opcode::RPC_PARAMS.code >> 3),
+        last_calling: Constant<Bits<2>> = number(CALLING - 1),
         fetch_client: Constant<Bits<3>> = number(fetch::CLIENT),
         failure: Constant<Bits<3>> = number(Occasion::Failure as u64),
         departed: Constant<Bits<3>> = number(Occasion::Departed as u64),
@@ -307,7 +320,7 @@ impl<
         clock!(self, clock, departures, keying, keys, timing, tallying, kicks, send_drain, statistics);
         clock!(self, clock, receives, scatter, atomics, answered, applied, writes, tasks, events);
         clock!(self, clock, answer_failures);
-        dff_setup!(self, clock, finished_count);
+        dff_setup!(self, clock, finished_count, calling);
         self.admit.reset.next = self.reset.val();
         self.segment.reset.next = self.reset.val();
         self.sieve.reset.next = self.reset.val();
@@ -514,6 +527,13 @@ impl<
         self.applied.read_enable.next = self.sequence.counts_enable.val();
         self.applied.read_address.next = self.sequence.counts_index.val();
         self.sequence.finished.next = self.applied.read_data.val();
+        // Who looks for room is known in the cycle before, and what came of a packet of an RPC two cycles behind.
+        self.asks_qpn.next = bit_cast::<24, QPS>(self.sequence.counts_index.val());
+        self.is_call.next = self.deferred.source.payload.val().op.get_bits::<5>(3) == self.call_codes.val();
+        self.calling.d.next = (self.calling.q.val() << 1).replace_bit(0, self.is_call.val());
+        self.refused.next =
+            self.sequence.rnr_naks.val() & self.calling.q.val().get_bit(self.last_calling.val().index());
+        self.refused_qpn.next = bit_cast::<24, QPS>(self.sequence.tally_index.val());
         self.sequence.room.next = self.room.val();
         self.sequence.room_more.next = self.room_more.val();
         self.reserves.next = self.sequence.reserves.val();

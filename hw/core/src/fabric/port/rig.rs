@@ -106,6 +106,9 @@ pub(super) struct Rig<const D: usize> {
     packets: VecDeque<Vec<u8>>,
     packet: Vec<Beat<D>>,
     changes: VecDeque<QpChange>,
+    /// Who asked for room in the cycle before; who is told that there is none, and when.
+    asked: usize,
+    refusals: VecDeque<(u64, usize)>,
     /// Cycles of moves: reservations, commands, data, chunks.
     pub(super) command_cycles: Vec<u64>,
     pub(super) data_cycles: Vec<u64>,
@@ -162,6 +165,8 @@ impl<const D: usize> Rig<D> {
             packets: VecDeque::new(),
             packet: Vec::new(),
             changes: VecDeque::new(),
+            asked: 0,
+            refusals: VecDeque::new(),
             command_cycles: Vec::new(),
             data_cycles: Vec::new(),
             call_cycles: Vec::new(),
@@ -178,7 +183,17 @@ impl<const D: usize> Rig<D> {
         for (path_mtu, rights) in [(1, all), (3, reads), (5, all), (2, rights::RPC | rights::REMOTE_WRITE)] {
             rig.peers.push(Peer { path_mtu, rights, ..Peer::default() });
         }
-        for port in ["reserves", "change_valid", "read_ends", "write_ends", "limit", "patience", "visible"] {
+        let idle = [
+            "reserves",
+            "change_valid",
+            "read_ends",
+            "write_ends",
+            "limit",
+            "patience",
+            "visible",
+            "refused",
+        ];
+        for port in idle {
             rig.set(port, 0);
         }
         for port in ["read", "write", "data_out", "response"] {
@@ -216,6 +231,7 @@ impl<const D: usize> Rig<D> {
         self.chunks.clear();
         self.packets.clear();
         self.packet.clear();
+        self.refusals.clear();
         self.pulses = Pulses::default();
     }
 
@@ -344,7 +360,28 @@ impl<const D: usize> Rig<D> {
         least + self.rng.below(below - least)
     }
 
+    /// Who asks next: one of those who begin something, by chance.
+    fn ask_for_room(&mut self) {
+        let begins = |peer: &Peer| {
+            let front = peer.packets.front().filter(|_| !peer.is_still);
+            front.is_some_and(|packet| packet.call.calling == Calling::Begins as u64)
+        };
+        let who: Vec<usize> = (0..PEERS).filter(|at| begins(&self.peers[*at])).collect();
+        if !who.is_empty() {
+            self.asked = who[usize::try_from(self.rng.below(who.len() as u64)).expect("few")];
+        }
+        self.set("asks_qpn", 0x10_0000 + self.asked as u64);
+    }
+
     fn reserve(&mut self, now: u64) {
+        let refused = self.refusals.pop_front_if(|(due, _)| *due <= now);
+        self.set("refused", refused.is_some().into());
+        self.set("refused_qpn", refused.map_or(0, |(_, peer)| 0x10_0000 + peer as u64));
+        self.look_for_room(now);
+        self.ask_for_room();
+    }
+
+    fn look_for_room(&mut self, now: u64) {
         self.set("reserves", 0);
         if !self.changes.is_empty() || !self.percent(self.manners.reserves) {
             return;
@@ -355,7 +392,13 @@ impl<const D: usize> Rig<D> {
             let from = &mut self.peers[peer];
             let Some(packet) = from.packets.front().filter(|_| !from.is_still) else { continue };
             let begins = packet.call.calling == Calling::Begins as u64;
+            if begins && peer != self.asked {
+                continue;
+            }
             if !(if begins { room } else { more }) {
+                if begins {
+                    self.refusals.push_back((now + 2, peer));
+                }
                 continue;
             }
             let packet = from.packets.pop_front().expect("it is there");
@@ -663,6 +706,8 @@ impl<const D: usize> Rig<D> {
                 ["room", "room_more", "kernel_reset", "busy", "dma_idle"].map(|name| self.port(name)),
             );
         }
+        // Nobody who has streamed asks.
+        self.asked = PEERS;
         self.run(20);
         assert!(self.is_done() && !self.port("busy"), "something comes behind it all");
         assert!(self.port("room") && self.port("room_more"), "all room is back");

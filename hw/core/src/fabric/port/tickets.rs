@@ -23,7 +23,7 @@ block! {
     ///   `read_caller`, `write_caller`: whose it is; `read_refused`, `write_refused`: it has no command, or its caller is gone, or may not.
     ///   `change_valid`, `change`: of queue pairs; with `stops` or `resets` their invocations become orphans, those that wait, too.
     /// - **Latency** 1 cycle; 0 from a ticket to its caller. **Rate** one of each per cycle.
-    /// - **Backpressure** none: `opens` needs `has_room`, and no more than 8 headers wait.
+    /// - **Backpressure** none: `opens` needs `has_room`, and no more than 16 headers wait.
     /// - **Reset** nothing is open, nothing waits; tickets begin with 0.
     pub struct Tickets {
         pub clock: Signal<In, Clock>,
@@ -66,8 +66,8 @@ block! {
         commanded: Reg<Bits<OPEN>>,
         waiters: [Reg<Bits<24>>; HEADERS] = std::array::from_fn(|_| Reg::default()),
         waiting_orphans: Reg<Bits<HEADERS>>,
-        waiter_in: Reg<Bits<3>>,
-        waiter_out: Reg<Bits<3>>,
+        waiter_in: Reg<Bits<4>>,
+        waiter_out: Reg<Bits<4>>,
         ends: Signal<Local, Bit>,
         bereft: Signal<Local, Bits<OPEN>>,
         bereft_waiters: Signal<Local, Bits<HEADERS>>,

@@ -1,9 +1,13 @@
 //! Streams that stop, and those that are no more.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use stroma_abi::wire::RpcStatus;
+use stroma_verilate::SplitMix64;
 
 use crate::fabric::port::rig::kernel::Plan;
-use crate::fabric::port::rig::{Rig, ask, response, right};
+use crate::fabric::port::rig::{PEERS, Rig, ask, response, right};
 
 const ABORTED: u32 = RpcStatus::Aborted as u32;
 
@@ -156,6 +160,83 @@ fn a_stream_that_gives_up_with_its_first_packet_leaves_the_slot_to_others() {
     rig.request(1, 5, &[9; 100], 300);
     rig.settle();
     assert_eq!((rig.resets, rig.twin.statuses.len()), (0, 1));
+}
+
+#[test]
+fn half_of_the_room_is_for_those_who_have_nothing_there() {
+    let mut rig = Rig::<512>::new();
+    rig.kernel.is_dull = true;
+    for _ in 0..40 {
+        rig.request(0, 0, &[], 10);
+    }
+    rig.run(300);
+    // One is with the kernel, eight of sixteen wait.
+    assert_eq!(rig.reserve_cycles.len(), 9);
+    for peer in 1..PEERS {
+        for _ in 0..3 {
+            rig.request(peer, 0, &[], 10);
+        }
+        rig.run(300);
+        assert_eq!(rig.reserve_cycles.len(), 9 + peer, "one of each other");
+    }
+    rig.kernel.is_dull = false;
+    rig.settle();
+    assert_eq!(rig.twin.statuses.len(), 49);
+
+    // The same of packets, of which there are eight.
+    let mut rig = Rig::<512>::new();
+    rig.kernel.is_dull = true;
+    for _ in 0..20 {
+        rig.request(0, 0, &[1; 100], 10);
+    }
+    rig.run(300);
+    let held = rig.reserve_cycles.len();
+    assert_eq!(held, 4, "half of them");
+    rig.request(1, 0, &[1; 100], 10);
+    rig.run(300);
+    assert_eq!(rig.reserve_cycles.len(), held + 1);
+    rig.kernel.is_dull = false;
+    rig.settle();
+}
+
+/// Two streams of one peer, and a call of another that is refused while the first comes: who has had the slot lets him go first.
+#[test]
+fn who_has_streamed_lets_one_go_first_who_was_refused_meanwhile() {
+    for seed in 0..8 {
+        let mut rig = Rig::<512>::new();
+        rig.rng = SplitMix64::new(seed);
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let seen = Rc::clone(&order);
+        rig.planner = Box::new(move |_, command| {
+            seen.borrow_mut().push(command.qpn.index() - 0x10_0000);
+            Plan { responses: vec![response(command, 0, 0)], ..Plan::default() }
+        });
+        for _ in 0..3 {
+            rig.request(0, 5, &[9; 1200], 300);
+        }
+        rig.run_until(|rig| rig.reserve_cycles.len() == 2);
+        rig.peers[0].is_still = true;
+        rig.request(1, 2, &[3; 50], 100);
+        rig.run(50);
+        rig.peers[0].is_still = false;
+        rig.settle();
+        assert_eq!(*order.borrow(), [0, 1, 0, 0], "seed {seed}");
+    }
+    // He who was refused does not come.
+    let mut rig = Rig::<512>::new();
+    for _ in 0..2 {
+        rig.request(0, 5, &[9; 1200], 300);
+    }
+    rig.run_until(|rig| rig.reserve_cycles.len() == 2);
+    rig.peers[0].is_still = true;
+    rig.request(1, 2, &[3; 50], 100);
+    rig.run(50);
+    rig.peers[1].packets.clear();
+    rig.peers[0].is_still = false;
+    rig.settle();
+    let waited = rig.reserve_cycles[5] - rig.reserve_cycles[4];
+    assert!((1 << 18..(1 << 18) + 10).contains(&waited), "{waited} cycles");
+    assert_eq!(rig.twin.statuses.len(), 2);
 }
 
 #[test]
