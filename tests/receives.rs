@@ -1,10 +1,15 @@
 //! Receives: a peer that is not ready, queues that are shared, and what becomes of buffers when a queue pair ends.
 
+use std::time::Duration;
+
 use stroma_abi::regs::map::counters;
+use stroma_abi::{Psn, Qpn};
 use stroma_tests::pair::{End, Pair, RECEIVES, pattern};
 use stroma_tests::widths;
 use stroma_top::Profile;
-use stroma_verbs::{AsyncEvent, Attributes, Error, QueuePair, QueuePairKind, QueuePairState, Status};
+use stroma_verbs::{
+    AsyncEvent, Attributes, Connection, Error, QueuePair, QueuePairKind, QueuePairState, Status,
+};
 
 fn error(queue_pair: &QueuePair) {
     queue_pair.modify(&Attributes::default().state(QueuePairState::Error)).unwrap();
@@ -188,6 +193,11 @@ fn queue_pairs_share_receives_and_hear_when_few_are_left() {
             assert!(bytes == pattern(wr_id, 1000), "{profile:?}: message {wr_id}");
         }
         assert_eq!(far.event(), AsyncEvent::SrqLimit { shared_receive_queue: queue.number() });
+        // What was told counts no more, until it is asked for again.
+        assert_eq!(queue.query().unwrap().limit, 0, "{profile:?}");
+        queue.arm_limit(3).unwrap();
+        assert_eq!(queue.query().unwrap().limit, 3, "{profile:?}");
+        queue.arm_limit(0).unwrap();
         // Empty, all wait; one receive serves one of them.
         for (index, [sender, _]) in pairs.iter().enumerate() {
             sender.start().wr_id(index as u64).signaled().inline_send(b"x").post().unwrap();
@@ -228,6 +238,52 @@ fn a_queue_pair_in_error_gives_back_what_it_took_and_says_when_that_was_all() {
         for wr_id in 1..4 {
             sender.start().wr_id(wr_id).signaled().inline_send(b"next").post().unwrap();
             assert_eq!(far.received(wr_id, 4).queue_pair, receiver.number());
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_only_receives_tells_once_of_its_first_packet() {
+    for profile in widths!() {
+        for kind in [QueuePairKind::Reliable, QueuePairKind::Unreliable] {
+            let pair = Pair::new(profile);
+            let [near, far] = &pair.ends;
+            let [sender, receiver] = [near, far].map(|end| end.queue_pair_of(kind, 64));
+            let psn = Psn::new(5);
+            let to =
+                |end: &End, peer: &QueuePair| Connection::new(end.address, Qpn::new(peer.number()), psn, psn);
+            sender.connect(&to(far, &receiver)).unwrap();
+            let Connection { address, peer, rights, p_key, path_mtu, reads_in, min_rnr, .. } =
+                to(near, &sender);
+            receiver.to_init(Attributes::default().rights(rights).p_key(p_key)).unwrap();
+            let hears =
+                Attributes::default().address(&address).path_mtu(path_mtu).peer(peer).receive_psn(psn);
+            let is_reliable = kind == QueuePairKind::Reliable;
+            let hears = if is_reliable { hears.reads_in(reads_in).min_rnr(min_rnr) } else { hears };
+            receiver.to_rtr(hears).unwrap();
+            pair.run(5_000);
+            assert_eq!(far.device.wait_async_event(Duration::ZERO).unwrap(), None, "nothing has come yet");
+            for wr_id in 0..3 {
+                receiver.receives().unwrap().receive(wr_id, &[far.piece(0, 8)]).post().unwrap();
+                sender.start().wr_id(wr_id).signaled().inline_send(b"hello").post().unwrap();
+                near.expect(wr_id);
+                far.received(wr_id, 5);
+            }
+            let queue_pair = receiver.number();
+            assert_eq!(far.event(), AsyncEvent::CommunicationUp { queue_pair }, "{profile:?} {kind:?}");
+            let send = Attributes::default().send_psn(psn);
+            let send = if is_reliable { send.timeout(14).retry(7).rnr_retry(7).reads_out(1) } else { send };
+            receiver.to_rts(send).unwrap();
+            sender
+                .start()
+                .wr_id(9)
+                .signaled()
+                .write(&[near.piece(0, 8)], far.at(64), far.memory.rkey())
+                .post()
+                .unwrap();
+            near.expect(9);
+            pair.run(5_000);
+            assert_eq!(far.device.wait_async_event(Duration::ZERO).unwrap(), None, "it was told once");
         }
     }
 }

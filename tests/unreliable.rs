@@ -341,6 +341,45 @@ fn a_card_and_a_golden_endpoint_exchange_whole_messages_on_a_bad_wire() {
     }
 }
 
+/// Of 700 bytes are two packets: the first fits, or neither does.
+#[test]
+fn a_receive_that_is_too_short_fails_alone_and_its_queue_pair_goes_on() {
+    for profile in widths!() {
+        let pair = Pair::new(profile);
+        let [near, far] = &pair.ends;
+        let pairs = [near, far].map(queue_pair);
+        pair.join(pairs.each_ref(), |_, connection| connection.path_mtu = PATH_MTU);
+        for (room, length, dropped) in [(699, 700, 1), (600, 700, 1), (512, 700, 1), (100, 700, 2), (0, 9, 1)]
+        {
+            let before = far.count(&counters::UC_DROPPED);
+            let place = [far.piece(ROOM, room)];
+            far.put(ROOM, &[0xa5; PLACE]);
+            pairs[1].receives().expect("it is connected").receive(7, &place).post().expect("room");
+            post_receive(far, &pairs[1], 1);
+            near.put(0, &pattern(1, 700));
+            pairs[0].start().wr_id(1).send(&[near.piece(0, length)]).post().expect("room");
+            pairs[0].start().wr_id(2).signaled().send(&[near.piece(10, 50)]).post().expect("room");
+            near.expect(2);
+            let failed = far.complete();
+            assert_eq!(
+                (failed.wr_id, failed.status, failed.length),
+                (7, Status::LocalLength, 0),
+                "{profile:?}: {length} bytes for {room}"
+            );
+            far.received(1, 50);
+            assert_eq!(far.bytes(ROOM + PLACE, 50), pattern(1, 60)[10..], "{profile:?}");
+            assert_eq!(far.bytes(ROOM + room, 300), [0xa5; 300], "{profile:?}: nothing behind its end");
+            assert_eq!(
+                far.count(&counters::UC_DROPPED) - before,
+                dropped,
+                "{profile:?}: {length} for {room}"
+            );
+            assert_eq!(pairs[1].query().expect("it lives").state, QueuePairState::ReadyToSend as u8);
+        }
+        assert_eq!(far.poll(), None);
+    }
+}
+
 /// What an unreliable connection does not know is refused by the card, and ends it.
 #[test]
 fn requests_that_need_an_answer_are_refused() {

@@ -1,5 +1,9 @@
 //! Memory windows: parts of a region that a request opens to one peer, and a request, here or there, closes again.
 
+use stroma_abi::kernel::shuffle::{Buffer, Shuffle};
+use stroma_abi::wire::RpcStatus;
+use stroma_kernel_client::Call;
+use stroma_sim::host::timing::Timing;
 use stroma_tests::pair::{End, Pair, pattern};
 use stroma_tests::widths;
 use stroma_top::Profile;
@@ -25,7 +29,8 @@ struct Story {
 impl Story {
     fn new(profile: Profile) -> Self {
         let pair = Pair::new(profile);
-        let [near, far] = pair.connect();
+        let [near, far] =
+            pair.connect_with(256, |_, connection| connection.rights = connection.rights | Access::RPC);
         let end = &pair.ends[1];
         let memory = stroma_device::DmaMemory::allocate(REGION, None).unwrap();
         let region = end.domain.region(Access::LOCAL_WRITE).bindable().register(memory.into()).unwrap();
@@ -205,6 +210,50 @@ fn nothing_arrives_under_a_key_behind_the_completion_that_ended_it() {
     }
 }
 
+/// A host that takes one write at a time, and long for each: what was allowed waits in the card.
+const SLOW: Timing = Timing { name: "slow-writes", write_ns: 2_000, writes: 1, ..Timing::ALVEO_GEN3X16 };
+
+/// A kernel stores all of a stream at `OFFSET + 1000`, under this key.
+fn store_stream(story: &Story, key: u32, stream: &[u8]) {
+    let near = story.ends()[0];
+    let buffer = Buffer { address: story.address(OFFSET + 1000), capacity: 18_000, used: 0 };
+    story.region.write(OFFSET, &buffer.to_bytes()).unwrap();
+    let call = Shuffle { buffers: story.address(OFFSET), partitions_log: 0, first_bit: 0, wide: false };
+    let payload = [call.parameters().as_bytes(), stream].concat();
+    near.put(0, &payload);
+    let pieces = [near.piece(0, payload.len())];
+    let batch = story.near.start().wr_id(3).signaled();
+    batch.rpc_write(near.piece(0, 0), &call.target(), key, &pieces).post().unwrap();
+}
+
+/// A kernel writes under the key, in a host that is slow, while the key ends here: from the completion on, not a byte changes.
+#[test]
+fn nothing_of_a_kernel_arrives_under_a_key_behind_the_completion_that_ended_it() {
+    for profile in widths!() {
+        let (mut ended_within, stream) = (0, pattern(3, 16_000));
+        for delay in [1_000, 2_000, 4_000, 8_000] {
+            let story = Story::new(profile);
+            let [near, far] = story.ends();
+            let key = story.bind(WRITE | Access::REMOTE_READ | Access::RPC);
+            store_stream(&story, key, &stream);
+            story.pair.shared.world().card(1).set_timing(SLOW);
+            story.pair.run(delay);
+            story.far.start().wr_id(1).signaled().invalidate(key).post().unwrap();
+            far.expect(1);
+            let before = story.bytes(OFFSET + 1000, stream.len());
+            assert!(before.iter().zip(&stream).all(|(found, sent)| *found == 0 || found == sent));
+            let cleared = vec![0xee; LEN];
+            story.region.write(OFFSET, &cleared).unwrap();
+            let status = near.complete().rpc.expect("an RPC");
+            story.pair.run(50_000);
+            assert_eq!(story.bytes(OFFSET, LEN), cleared, "{profile:?}, {delay} cycles");
+            let has_begun = before.iter().any(|byte| *byte != 0);
+            ended_within += u32::from(has_begun && status == RpcStatus::Access as u32);
+        }
+        assert!(ended_within > 0, "{profile:?}: no key ended while the kernel wrote");
+    }
+}
+
 #[test]
 fn what_cannot_be_bound_or_ended_is_told_and_ends_the_queue_pair() {
     type Post<'a> = Box<dyn Fn(&Story, &QueuePair) + 'a>;
@@ -270,4 +319,54 @@ fn a_region_stays_while_windows_are_bound_to_it() {
     drop(window);
     let again = far.domain.memory_window().unwrap();
     assert_ne!(again.next_key(), key);
+}
+
+/// Of type 2B: a window is there for a queue pair, and not for a number.
+#[test]
+fn windows_end_with_their_queue_pair_and_the_next_of_its_number_inherits_nothing() {
+    for profile in widths!() {
+        for is_reset in [true, false] {
+            let Story { pair, region, window, near, far } = Story::new(profile);
+            let end = &pair.ends[1];
+            let bind = |queue_pair: &QueuePair| {
+                let key = window.next_key();
+                queue_pair.start().wr_id(1).signaled().bind(key, &region, OFFSET, LEN, WRITE).post().unwrap();
+                end.expect(1);
+                key
+            };
+            let other_window = end.domain.memory_window().unwrap();
+            let [_other_near, other] = pair.connect();
+            let kept = other_window.next_key();
+            other.start().wr_id(1).signaled().bind(kept, &region, 0, 64, WRITE).post().unwrap();
+            end.expect(1);
+            let key = bind(&far);
+            let number = far.number();
+            let far = if is_reset {
+                far.reset().unwrap();
+                far
+            } else {
+                drop(far);
+                end.queue_pair(256)
+            };
+            assert_eq!(far.number(), number, "the number serves again");
+            near.reset().unwrap();
+            pair.reconnect([&near, &far]);
+            let write = |key: u32, at: usize| {
+                let batch = near.start().wr_id(8).signaled();
+                batch.write(&[pair.ends[0].piece(0, 8)], region.address(at).unwrap(), key).post().unwrap();
+                pair.ends[0].complete().status
+            };
+            assert_eq!(write(key, OFFSET), Status::RemoteAccess, "{profile:?}: the old key is over");
+            near.reset().unwrap();
+            far.reset().unwrap();
+            pair.reconnect([&near, &far]);
+            // The window may be bound again, and that of another queue pair is as it was.
+            let key = bind(&far);
+            assert_eq!(write(key, OFFSET), Status::Success, "{profile:?}");
+            other.start().wr_id(1).signaled().invalidate(kept).post().unwrap();
+            end.expect(1);
+            drop((far, other));
+            region.deregister().unwrap();
+        }
+    }
 }

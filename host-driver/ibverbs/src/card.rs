@@ -161,6 +161,7 @@ impl Inner {
             }
             AsyncEvent::QueuePairError { queue_pair, .. }
             | AsyncEvent::LastReceive { queue_pair }
+            | AsyncEvent::CommunicationUp { queue_pair }
             | AsyncEvent::SendQueueDrained { queue_pair } => {
                 if let Some(pair) = book.pairs.get(&queue_pair).and_then(Weak::upgrade) {
                     pair.tell(&event);

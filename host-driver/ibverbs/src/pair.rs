@@ -79,6 +79,7 @@ impl Pair {
     pub(crate) fn tell(&self, event: &AsyncEvent) {
         let kind = match event {
             AsyncEvent::LastReceive { .. } => ibv_event_type::IBV_EVENT_QP_LAST_WQE_REACHED,
+            AsyncEvent::CommunicationUp { .. } => ibv_event_type::IBV_EVENT_COMM_EST,
             AsyncEvent::SendQueueDrained { .. } => ibv_event_type::IBV_EVENT_SQ_DRAINED,
             AsyncEvent::QueuePairError { status: Some(Status::RemoteAccess), .. } => {
                 ibv_event_type::IBV_EVENT_QP_ACCESS_ERR

@@ -28,6 +28,11 @@ pub enum AsyncEvent {
         /// The queue pair.
         queue_pair: u32,
     },
+    /// The first request of its peer has come to a queue pair that is not ready to send yet.
+    CommunicationUp {
+        /// The queue pair.
+        queue_pair: u32,
+    },
     /// A queue pair in Drained has completed all requests that it had begun, as it was asked to tell.
     SendQueueDrained {
         /// The queue pair.
@@ -63,6 +68,7 @@ impl AsyncEvent {
             }
             Some(Event::SrqLimit) => Self::SrqLimit { shared_receive_queue: entry.object },
             Some(Event::LastReceive) => Self::LastReceive { queue_pair: entry.object },
+            Some(Event::CommunicationUp) => Self::CommunicationUp { queue_pair: entry.object },
             Some(Event::SendQueueDrained) => Self::SendQueueDrained { queue_pair: entry.object },
             Some(Event::Port) => Self::Port { is_up: entry.subkind == 1 },
             Some(Event::CardError) => Self::CardError { address: entry.data },

@@ -1,6 +1,7 @@
 //! The network port: who the card is to its peers.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
 
 use stroma_abi::regs::map::{PORT_ADDRESSES, port};
 use stroma_device::Card;
@@ -73,6 +74,25 @@ impl<'a> Port<'a> {
     pub fn set_raw_queue_pair(&self, number: Option<u32>) -> Result<()> {
         let word = number.map_or(0, |number| number & QUEUE_PAIR | ENABLE);
         Ok(self.card.write(&port::BLOCK, &port::RAW_QUEUE_PAIR, word.into())?)
+    }
+
+    /// How long a queue pair is silent after it has told its peer of congestion, whatever arrives marked meanwhile.
+    ///
+    /// # Errors
+    /// When the card cannot be reached.
+    pub fn cnp_interval(&self) -> Result<Duration> {
+        Ok(Duration::from_micros(self.card.read(&port::BLOCK, &port::CNP_INTERVAL)?))
+    }
+
+    /// Sets it, in whole microseconds, up to 65,535; 0 tells of each packet that arrives marked.
+    ///
+    /// # Errors
+    /// [`Error::TooWide`] when it is longer; when the card cannot be reached.
+    pub fn set_cnp_interval(&self, interval: Duration) -> Result<()> {
+        let part = &port::CNP_INTERVAL.fields[0];
+        let (value, bits) = (interval.as_micros(), part.field.width);
+        let micros = u16::try_from(value).map_err(|_| Error::TooWide { field: part.name, value, bits })?;
+        Ok(self.card.write(&port::BLOCK, &port::CNP_INTERVAL, micros.into())?)
     }
 
     /// One of the addresses; all zero when none was set.

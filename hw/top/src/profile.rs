@@ -157,9 +157,8 @@ impl Profile {
         // logs of messages on their way and of READs to be answered, of all queue pairs; logs of beats for a kernel's requests, of what it
         // reads and writes, and of the staging; those who write for kernels; then what the kernels themselves are built with.
         match self {
-            Self::TenGig => {
-                text.emit(self.top(), is_absent, || {
-                    Nic::<
+            Self::TenGig => text.emit(self.top(), is_absent, || {
+                Nic::<
                         64,
                         8,
                         8,
@@ -186,11 +185,9 @@ impl Profile {
                         11,
                         7,
                     >::new(&facts, &operations)
-                })
-            }
-            Self::HundredGig => {
-                text.emit(self.top(), is_absent, || {
-                    Nic::<
+            }),
+            Self::HundredGig => text.emit(self.top(), is_absent, || {
+                Nic::<
                         512,
                         64,
                         10,
@@ -217,8 +214,7 @@ impl Profile {
                         8,
                         5,
                     >::new(&facts, &operations)
-                })
-            }
+            }),
         }
     }
 

@@ -20,7 +20,8 @@ const BYTES_MAX: u64 = 4096;
 const FULL_MEMBER: u16 = 0x8000;
 
 /// A queue pair for datagrams. One that cannot be sent ends sending; receiving goes on. What arrives is judged by station, service,
-/// address, partition, key, and room; whatever is wrong is dropped without a word, and without a change.
+/// address, partition, key, and room; whatever is wrong is dropped without a word, and without a change but for a receive that is too short:
+/// it is completed with an error.
 pub struct Datagrams {
     settings: DatagramSettings,
     next: Psn,
@@ -151,12 +152,15 @@ impl Datagrams {
         self.place(frame, &deth, memory)
     }
 
-    /// The IP header and the payload fill the next receive, if they fit it.
+    /// The IP header and the payload fill the next receive; if they do not fit it, it is completed without them.
     fn place(&mut self, frame: &Frame, deth: &Deth, memory: &mut Memory) -> Result<(), Dropped> {
         let bytes = [&grh::emit(&frame.ip)[..], frame.payload].concat();
         let length = bytes.len() as u64;
-        let receive = self.receives.take_if(|receive| receive.pieces.total() >= length);
-        let receive = receive.ok_or(Dropped::NoReceive { bytes: length })?;
+        let receive = self.receives.take().ok_or(Dropped::NoReceive { bytes: length })?;
+        if receive.pieces.total() < length {
+            self.received.push_back(Received::failed(receive.id, Status::LocalLength));
+            return Err(Dropped::NoReceive { bytes: length });
+        }
         let list = List { pieces: receive.pieces, domain: self.receives.domain, rights: rights::LOCAL_WRITE };
         if list.write(memory, 0, &bytes).is_err() {
             self.received.push_back(Received::failed(receive.id, Status::LocalProtection));

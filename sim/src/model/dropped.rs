@@ -31,7 +31,7 @@ pub enum Dropped {
         /// Of the queue pair.
         wanted: u32,
     },
-    /// A datagram for which there is no receive, or none that is long enough.
+    /// A datagram for which there is no receive, or whose receive is too short.
     #[error("a datagram of {bytes} bytes, and no receive for it")]
     NoReceive {
         /// Its bytes, with those in front of the payload.

@@ -4,7 +4,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use stroma_abi::Qpn;
 use stroma_abi::wire::ethernet::ethertype;
-use stroma_abi::wire::{Bth, Ethernet, Frame, Ip, Ipv4, Ipv6, Mac, Tag, Udp, udp};
+use stroma_abi::wire::opcode::{CNP, RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RPC_BUSY};
+use stroma_abi::wire::{Bth, Ethernet, Frame, Ip, Ipv4, Ipv6, Mac, Opcode, Tag, Udp, udp};
 
 use super::Packet;
 
@@ -48,6 +49,8 @@ pub struct Path {
 
 /// The ECN code point of a packet that met congestion.
 const CONGESTION: u8 = 0b11;
+/// What brings no data and is no request: its sender could not slow it down, so it does not say that it understands marks.
+const BARE: [Opcode; 4] = [CNP, RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RPC_BUSY];
 
 impl Path {
     /// A frame with this packet, sealed. The IPv4 identification is zero: RoCE never fragments (RFC 6864).
@@ -69,7 +72,7 @@ impl Path {
                 ethertype: if tag.is_some() { ethertype::TAG } else { inner },
             },
             tag,
-            ip: self.ip(),
+            ip: self.ip(&packet.opcode),
             udp: Udp {
                 source_port: self.source_port,
                 destination_port: udp::ROCE_PORT,
@@ -96,13 +99,14 @@ impl Path {
         sealed.unwrap_or_else(|error| panic!("the model made no packet: {error}"))
     }
 
-    fn ip(&self) -> Ip {
+    fn ip(&self, opcode: &Opcode) -> Ip {
+        let ecn = if BARE.contains(opcode) { 0 } else { self.traffic_class & CONGESTION };
         match self.addresses {
             Addresses::V4 { local, remote } => Ip::V4(Ipv4 {
                 version: 4,
                 ihl: 5,
                 dscp: self.traffic_class >> 2,
-                ecn: self.traffic_class & 3,
+                ecn,
                 dont_fragment: true,
                 ttl: self.hop_limit,
                 protocol: udp::PROTOCOL,
@@ -112,7 +116,7 @@ impl Path {
             }),
             Addresses::V6 { local, remote } => Ip::V6(Ipv6 {
                 version: 6,
-                traffic_class: self.traffic_class,
+                traffic_class: self.traffic_class & !CONGESTION | ecn,
                 flow_label: 0,
                 payload_length: 0,
                 next_header: udp::PROTOCOL,

@@ -13,7 +13,9 @@ pub struct QueuePair {
     pub requester: Requester,
     /// The side that serves the peer.
     pub responder: Responder,
-    owed: u32,
+    /// A congestion notification is to be sent; when the last one was.
+    owes_notice: bool,
+    noticed: Option<u64>,
     notices: u64,
     requester_first: bool,
 }
@@ -38,7 +40,8 @@ impl QueuePair {
             requester: Requester::new(&settings),
             responder,
             settings,
-            owed: 0,
+            owes_notice: false,
+            noticed: None,
             notices: 0,
             requester_first: false,
         }
@@ -85,9 +88,10 @@ impl QueuePair {
             extended: frame.extended,
             payload: frame.payload.to_vec(),
         };
+        let is_early = self.noticed.is_some_and(|then| now < then + self.settings.notice_ticks);
+        self.owes_notice |= is_marked(frame) && row.role != Role::Notice && !is_early;
         let outcome = match row.role {
             Role::Request => {
-                self.owed += u32::from(is_marked(frame));
                 if self.settings.unreliable {
                     self.responder.receive_unanswered(&packet, memory)
                 } else {
@@ -106,8 +110,8 @@ impl QueuePair {
 
     /// The next frame to send: notices first, then the two sides in turn, so that neither starves the other.
     pub(super) fn transmit(&mut self, now: u64, memory: &mut Memory) -> Option<Vec<u8>> {
-        let packet = if self.owed > 0 {
-            self.owed -= 1;
+        let packet = if self.owes_notice {
+            (self.owes_notice, self.noticed) = (false, Some(now));
             Some(Packet::notice())
         } else if self.requester_first {
             self.requester.transmit(now, memory).or_else(|| self.responder.transmit())

@@ -82,11 +82,6 @@ impl ReceiveQueue {
         self.posted().pop_front()
     }
 
-    /// The next one, if it will do; otherwise it stays.
-    pub(super) fn take_if(&self, will_do: impl Fn(&Receive) -> bool) -> Option<Receive> {
-        self.posted().pop_front_if(|receive| will_do(receive))
-    }
-
     /// No change is made in two steps, so a panic elsewhere leaves nothing half done.
     fn posted(&self) -> MutexGuard<'_, VecDeque<Receive>> {
         self.posted.lock().unwrap_or_else(PoisonError::into_inner)

@@ -49,13 +49,15 @@ pub struct Settings {
     pub result_max: u32,
     /// Times a call that comes again is said to be still running before its answer goes.
     pub busy: u32,
+    /// Ticks between two congestion notifications at least; packets that arrive marked meanwhile give none.
+    pub notice_ticks: u64,
     /// Does a newer ACK take the place of one that still waits to be sent?
     pub coalesce: bool,
 }
 
 impl Settings {
     /// A queue pair with the values most tests want: no calls of kernels, 16 READs and atomics either way, 7 retries, RNR retries for ever after 10 us
-    /// each, ticks of a nanosecond, an ACK asked for every 64 packets.
+    /// each, ticks of a nanosecond, 4 us between congestion notifications, an ACK asked for every 64 packets.
     ///
     /// # Panics
     /// When the MTU is not one of the five.
@@ -83,6 +85,7 @@ impl Settings {
             ack_every: 64,
             result_max: 4096,
             busy: 0,
+            notice_ticks: 4000,
             coalesce: false,
         }
     }

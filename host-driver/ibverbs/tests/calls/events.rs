@@ -50,6 +50,8 @@ fn a_shared_receive_queue_below_its_limit_is_told_and_ends_when_that_was_acknowl
         assert_eq!(event.event_type, ibv_event_type::IBV_EVENT_SRQ_LIMIT_REACHED);
         assert_eq!(event.element.srq, srq);
         ibv_ack_async_event(&raw mut event);
+        assert_eq!(ibv_query_srq(srq, &raw mut attr), 0);
+        assert_eq!(attr.srq_limit, 0, "what was told counts no more");
         assert_eq!(ibv_destroy_qp(far.qp), 0);
         assert_eq!(ibv_destroy_srq(srq), 0);
         far.qp = ibv_create_qp(far.pd, &mut wanted(far.cq, ibv_qp_type::IBV_QPT_RC));

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use stroma_abi::{
     Qpn,
     desc::{CommandStatus, Cqe, Event, QueuePair, Region, Status},
-    regs::map::{catalogue, events, kernels},
+    regs::map::{CNP_INTERVAL_US, catalogue, events, kernels},
 };
 use stroma_device::{Backend, BarId, Iova, mock::Fault};
 use stroma_verbs::{
@@ -297,4 +297,19 @@ fn counters_are_read_by_slot_and_limits_are_stored() {
     let limits = KernelLimits { limit: 7, patience: u32::MAX };
     device.set_kernel_limits(limits).unwrap();
     assert_eq!(device.kernel_limits().unwrap(), limits);
+}
+
+#[test]
+fn the_interval_of_congestion_notifications_is_told_in_microseconds() {
+    let fake = Fake::eager();
+    let device = open(&fake);
+    let port = device.port();
+    assert_eq!(port.cnp_interval().unwrap(), Duration::from_micros(CNP_INTERVAL_US.into()));
+    for micros in [0, 50, 65_535] {
+        port.set_cnp_interval(Duration::from_micros(micros)).unwrap();
+        assert_eq!(port.cnp_interval().unwrap(), Duration::from_micros(micros));
+    }
+    let refused = port.set_cnp_interval(Duration::from_micros(65_536)).unwrap_err();
+    assert_eq!(refused.to_string(), "`interval_us` of 0x10000: the field has 16 bits");
+    assert_eq!(port.cnp_interval().unwrap(), Duration::from_micros(65_535));
 }

@@ -43,7 +43,7 @@ events! {
     3 QueuePairError  "A queue pair went into error without a request to tell it; `subkind` is a `Status`.";
     4 SrqLimit        "An SRQ fell below its limit.";
     5 LastReceive     "A queue pair in error has taken its last receive from an SRQ.";
-    6 CommunicationUp "The first packet arrived on a queue pair not yet ready to send.";
+    6 CommunicationUp "The first request of its peer arrived on a queue pair of a connection that is in ready-to-receive.";
     7 Port            "The link went up (`subkind` 1) or down (0).";
     8 CardError       "A DMA of the card itself failed; `data` is the address.";
     9 SendQueueDrained "A queue pair in Drained has finished all requests that it had begun, and `notify` was set.";

@@ -18,7 +18,7 @@ layout! {
     STRIDE stride: u8  =  9, 0,  3, "entries have `16 << stride` bytes; at creation only";
     PAGE   page:   u16 = 10, 0, 16, "doorbell page it belongs to; at creation only";
     PD     pd:     u16 = 12, 0, 16, "protection domain of what its entries name; at creation only";
-    LIMIT  limit:  u16 = 14, 0, 16, "one event tells that fewer entries are left; 0: none does; `LIMIT`";
+    LIMIT  limit:  u16 = 14, 0, 16, "one event tells that fewer entries are left, and then it is 0; 0: none does; `LIMIT`";
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub const CATALOGUE_MAX: usize = 16;
 pub const KERNEL_LIMIT: u32 = 1 << 24;
 /// Cycles from the first packet of a request to its last after which it is given up, unless the driver says otherwise.
 pub const KERNEL_PATIENCE: u32 = 1 << 26;
+/// Microseconds that lie at least between two congestion notifications of a queue pair, unless the driver says otherwise.
+pub const CNP_INTERVAL_US: u16 = 4;
 /// Interrupt vectors.
 pub const VECTORS: usize = 32;
 /// Addresses of the network port.
@@ -204,7 +206,7 @@ block! {
         "Frames that began to arrive while the card restarted: dropped whole, and in no class.");
     UC_DROPPED = Reg::long("uc_dropped", 0xf0, ReadOnly,
         "Packets of unreliable connections that were thrown away: out of their place in a message or behind one that was lost, against the rules, \
-         without a receive, or with a key that does not allow it.");
+         without a receive or with one that is too short, or with a key that does not allow it.");
     RAW_SENT = Reg::long("raw_sent", 0xf8, ReadOnly, "Frames sent by raw queue pairs; `tx_frames` counts them, too, or `tx_turned`.");
 }
 
@@ -278,6 +280,11 @@ block! {
         part("queue_pair", 0, 24, "a queue pair of the kind Raw"),
         part("enable", 31, 1, "such frames are wanted"),
     ]);
+    CNP_INTERVAL = Reg::word("cnp_interval", 0x1c, ReadWrite,
+        "How long a queue pair is silent after it has sent a congestion notification: packets that arrive marked meanwhile give no other. \
+         0: each gives one, but those that arrive before it has left.").with(&[
+        part("interval_us", 0, 16, "microseconds"),
+    ]).resets_to(CNP_INTERVAL_US as u64);
     ADDRESS_LOW = Reg::long("address_low", 0x100, ReadWrite,
         "The first eight bytes of address n, first byte lowest: IPv6, or IPv4 as `::ffff:a.b.c.d`.").times(PORT_ADDRESSES, 16);
     ADDRESS_HIGH = Reg::long("address_high", 0x108, ReadWrite,

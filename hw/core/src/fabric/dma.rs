@@ -33,7 +33,8 @@ block! {
     /// - **Ports** `read_access[i]`, `read_data[i]`: as [`Readers`] has them, `write_access[i]`, `write_data[i]`, `write_done[i]`: as [`Writers`].
     ///   `read_xlat`, `write_xlat`: questions of clients [`readers::CLIENT`] and [`writers::CLIENT`]; `answer`: to both. `read`, `data`: the read engine; `write`, `bytes`: the
     ///   writer, with its tickets `issued` and `visible`. `hold`, `idle`: by client, of which kernel `i` is number `i + 1`, as for writes: nothing begins, and what has not is forgotten; nothing is under way.
-    ///   `read_ends`: by kernel, a read has been taken. `drain`, `drained`: what had begun by then, with addresses from before, has been read, and handed to the writer. `busy`: something is inside.
+    ///   `read_ends`: by kernel, a read has been taken. `reads_enter`, `reads_leave`, `writes_enter`, `writes_leave`: a pulse for each read or write that
+    ///   asks the MMU, and for each of which all bytes have come or were handed over, in the same order. `drain`, `drained`: what had begun by then, with addresses from before, has been read, and handed to the writer. `busy`: something is inside.
     /// - **Latency, rate, back-pressure** those of the parts. A client that takes or gives nothing stops nobody else.
     /// - **Reset** forgets everything; the MMU, the read engine and the writer have to be reset with it.
     /// - **Limits** `WRITERS` is `READERS + 1`, and at most 16.
@@ -57,6 +58,10 @@ block! {
         pub hold: Signal<In, Bits<WRITERS>>,
         pub idle: Signal<Out, Bits<WRITERS>>,
         pub read_ends: Signal<Out, Bits<READERS>>,
+        pub reads_enter: Signal<Out, Bit>,
+        pub reads_leave: Signal<Out, Bit>,
+        pub writes_enter: Signal<Out, Bit>,
+        pub writes_leave: Signal<Out, Bit>,
         pub drain: Signal<In, Bit>,
         pub drained: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
@@ -113,6 +118,10 @@ impl<const D: usize, const READERS: usize, const WRITERS: usize, const LOG: usiz
         self.idle.next =
             self.writers.idle.val() & !(bit_cast::<WRITERS, READERS>(!self.readers.idle.val()) << 1);
         self.read_ends.next = self.readers.ends.val();
+        self.reads_enter.next = self.readers.enters.val();
+        self.reads_leave.next = self.readers.leaves.val();
+        self.writes_enter.next = self.writers.enters.val();
+        self.writes_leave.next = self.writers.leaves.val();
 
         self.readers.colour.next = self.read_colours.colour.val();
         self.read_colours.enters.next = self.readers.enters.val();

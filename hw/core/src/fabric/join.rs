@@ -28,7 +28,7 @@ block! {
     /// - **Ports** `asks_qpn`, `refused*`, `room`, `room_more`, `reserves*`: of all ports, by kernel, for [`Sequence`](crate::transport::sequence::Sequence). `call_data`, `call_passage`,
     ///   `call`: from [`Place`](crate::transport::place::Place), always taken. `news`, `failure`: for [`Respond`](crate::transport::respond::Respond), from which come `stage_sends`,
     ///   `stage_frees` and `stage_number`; `results`: for [`Fetch`](crate::transport::fetch::Fetch). `area_*`: where results are kept. `change`: queue pairs that change.
-    ///   `read_xlat`, `write_xlat`, `answer`: the MMU, as clients 5 and 6. `read*`, `write*`, `issued`, `visible`: host memory. `drain`, `drained`: as of [`Dma`].
+    ///   `read_xlat`, `write_xlat`, `answer`: the MMU, as clients 5 and 6. `read*`, `write*`, `issued`, `visible`: host memory. `drain`, `drained`, `reads_*`, `writes_*`: as of [`Dma`].
     ///   `limit`, `patience`: as of [`Port`]. `kernel_*`: the slots, as [`slot`](crate::slot) says. Pulses for counters, by kernel. `ready`, `busy`.
     /// - **Order** what Calls hands on is at its port within 2 cycles; a change that Calls has taken comes to the ports 4 cycles later, behind all that
     ///   was handed on before it. So nothing that a queue pair has asked for before it stopped escapes; and a drain looks 8 cycles later, when the ports have heard.
@@ -71,6 +71,10 @@ block! {
         pub visible: Signal<In, Bits<16>>,
         pub drain: Signal<In, Bit>,
         pub drained: Signal<Out, Bit>,
+        pub reads_enter: Signal<Out, Bit>,
+        pub reads_leave: Signal<Out, Bit>,
+        pub writes_enter: Signal<Out, Bit>,
+        pub writes_leave: Signal<Out, Bit>,
         pub limit: Signal<In, Bits<32>>,
         pub patience: Signal<In, Bits<32>>,
         pub kernel_reset: Signal<Out, Bits<KERNELS>>,
@@ -254,6 +258,10 @@ impl<
         self.draining.d.next = (self.draining.q.val() << 1).replace_bit(0, self.drain.val());
         self.dma.drain.next = self.draining.q.val().get_bit(self.last_draining.val().index());
         self.drained.next = self.dma.drained.val();
+        self.reads_enter.next = self.dma.reads_enter.val();
+        self.reads_leave.next = self.dma.reads_leave.val();
+        self.writes_enter.next = self.dma.writes_enter.val();
+        self.writes_leave.next = self.dma.writes_leave.val();
 
         self.invoked.next = self.invocations.val();
         self.answered_ok.next = self.successes.val();

@@ -62,7 +62,7 @@ block! {
     ///   stores to BAR2. `time`, `ready`, `link`, `class_counts`, `counts` (in the order of the block `counters`), `producer`:
     ///   shown. `restart`: one cycle for each store of 1 to `control.reset`; `clear`: the card begins anew. `event_*`, `consumer`, `consumer_stored`,
     ///   `overflows`: as in [`EventQueue`]. `vector_index`, `vector_moderation`: a vector, and its row in the same cycle.
-    ///   `mac`, `raw_queue_pair`, `raw_enable`, `address_index`, `address`: as in [`PortTable`]. `destination`, `station`: as in [`Stations`]. `kernel_*`: as in [`KernelTable`].
+    ///   `mac`, `raw_queue_pair`, `raw_enable`, `cnp_interval`, `address_index`, `address`: as in [`PortTable`]. `destination`, `station`: as in [`Stations`]. `kernel_*`: as in [`KernelTable`].
     ///   `command`, `reply`: as in [`Mailbox`], for queue pairs, CQs, regions, SRQs, statistics and address handles. `runs`: a command is under way. `busy`: an access or a command is under
     ///   way, or a store to a page is not taken.
     /// - **Latency** `r` 3 cycles behind `ar`; `b` 2 cycles behind the later of `aw` and `w`, and `restart` and all registers
@@ -100,6 +100,7 @@ block! {
         pub mac: Signal<Out, Bits<48>>,
         pub raw_queue_pair: Signal<Out, Bits<24>>,
         pub raw_enable: Signal<Out, Bit>,
+        pub cnp_interval: Signal<Out, Bits<32>>,
         pub address_index: [Signal<In, Bits<ADDRESS_BITS>>; READERS],
         pub address: [Signal<Out, Bits<128>>; READERS],
         pub destination: Signal<In, Bits<128>>,
@@ -134,7 +135,7 @@ impl Control {
     /// The front of a card of which these facts hold.
     #[must_use]
     pub fn new(facts: &Facts) -> Self {
-        Self { fixed: Fixed::new(facts), ..Self::default() }
+        Self { fixed: Fixed::new(facts), port: PortTable::new(facts.clock_khz.into()), ..Self::default() }
     }
 }
 
@@ -212,6 +213,7 @@ impl Logic for Control {
         self.mac.next = self.port.mac.val();
         self.raw_queue_pair.next = self.port.raw_queue_pair.val();
         self.raw_enable.next = self.port.raw_enable.val();
+        self.cnp_interval.next = self.port.cnp_interval.val();
         for i in 0..READERS {
             self.port.index[i].next = self.address_index[i].val();
             self.address[i].next = self.port.address[i].val();

@@ -331,6 +331,7 @@ impl<
         self.tables.area_index[1].next = self.fabric.area_index.val();
         self.fabric.area.next = self.tables.area[1].val();
         StreamSource::<Bits<24>>::join(&mut self.tables.shared_change, &mut self.transport.shared_change);
+        self.tables.limit_told.next = self.transport.limit_told.val();
         StreamSource::<ReceiveDoorbell>::join(&mut self.work.receive, &mut self.transport.doorbell);
         StreamSource::<QpChange>::join(&mut self.tables.change, &mut self.changes.sink);
         StreamSource::<QpChange>::join(&mut self.changes.source, &mut self.change_fork.sink);
@@ -427,6 +428,7 @@ impl<
         StreamSource::<Beat<D>>::link(&mut self.tx_payload, &mut self.transport.tx_payload);
         StreamSource::<Beat<D>>::link(&mut self.tx_raw, &mut self.transport.tx_raw);
         self.transport.raw_queue_pair.next = self.control.raw_queue_pair.val();
+        self.transport.cnp_interval.next = self.control.cnp_interval.val();
         self.raw_enable.next = self.control.raw_enable.val();
         self.transport.pause.next = self.restart.pause.val();
         self.rx_closed.next = self.restart.pause.val();
@@ -488,6 +490,10 @@ impl<
         StreamSource::<Call>::join(&mut self.transport.call, &mut self.fabric.call);
         StreamSource::<News>::join(&mut self.fabric.news, &mut self.transport.news);
         StreamSource::<TxFailure>::join(&mut self.fabric.failure, &mut self.transport.call_failure);
+        self.transport.kernel_read_enters.next = self.fabric.reads_enter.val();
+        self.transport.kernel_read_leaves.next = self.fabric.reads_leave.val();
+        self.transport.kernel_write_enters.next = self.fabric.writes_enter.val();
+        self.transport.kernel_write_leaves.next = self.fabric.writes_leave.val();
         self.fabric.stage_sends.next = self.transport.stage_sends.val();
         self.fabric.stage_frees.next = self.transport.stage_frees.val();
         self.fabric.stage_number.next = self.transport.stage_number.val();

@@ -187,7 +187,19 @@ fn owners_parts() -> Vec<Case> {
             "region_windows",
             regions::windows::Windows::<3>::default,
             clock,
-            [work.payload, work.valid, reply.ready, row.ready, open, free, kept, bound_count]
+            [
+                work.payload,
+                work.valid,
+                reply.ready,
+                row.ready,
+                open,
+                free,
+                kept,
+                bound_count,
+                leaves,
+                leaver,
+                parts
+            ]
         ),
     ]
 }
@@ -230,7 +242,9 @@ fn owners() -> Vec<Case> {
                 done.payload,
                 done.valid,
                 drained,
-                settled
+                settled,
+                leaves,
+                leaver
             ]
         ),
     ]

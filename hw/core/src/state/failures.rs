@@ -15,7 +15,8 @@ record! {
         pub failed: Bit,
         /// The message of an unreliable connection that is under way has, and all that comes of it is thrown away.
         pub spoiled: Bit,
-        /// The `Status` that is still to be told, by the next completion of the side it concerns; 0: none.
+        /// The `Status` that is still to be told, by the next completion of the side it concerns, and with `spoiled` by that of the message;
+        /// 0: none.
         pub status: Bits<8>,
         /// Its detail, for people.
         pub vendor: Bits<8>,

@@ -85,8 +85,9 @@ block! {
     ///    of all these completions only the last can be on offer and not accepted, and it is on offer when `drained`
     ///    comes. A cycle without `entry_waits` has it accepted. Entries of others do not keep the command waiting: there is
     ///    such a cycle between two of them.
-    /// 4. Now all is accepted. The writer makes it visible in that order. `settled` says that it has, and that the
-    ///    errors of all this were taken from `error`: a late one would hit the next queue pair under this number.
+    /// 4. Now all is accepted. The writer makes it visible in that order. `settled` says that it has, that the
+    ///    errors of all this were taken from `error`: a late one would hit the next queue pair under this number; and that the windows that were bound to it
+    ///    are bound to nothing.
     ///
     /// On its way to Drained it takes the second wait alone: then no job that could begin a request is left, and the change
     /// says that what has begun is known. Changes within Drained are not told.
@@ -97,7 +98,7 @@ block! {
     ///   `probe_cq`, `probe_exists`: do these CQs exist, the one for sending and the one for receiving, answered in the
     ///   same cycle; `probe_srq`, `srq_exists`: likewise. `change`: a queue pair begins anew, may go on, or stops, as it ends or has gone into error; `told`: all who
     ///   have to hear of changes have heard of those taken before this cycle, which a reply waits for. `drain`, `settle`: a pulse each; `drained`, `settled`: the pulse, in a later cycle, that answers;
-    ///   `entry_waits`: a CQE is on offer and not accepted. `ready`: the tables are clean. `busy`: a command, an error, its
+    ///   `ending`: the queue pair of a command, meanwhile. `entry_waits`: a CQE is on offer and not accepted. `ready`: the tables are clean. `busy`: a command, an error, its
     ///   event or its change is inside, or the tables are not clean.
     /// - **Latency** from the command to the reply's offer, 5 cycles; a change adds 2, if it is taken and told at once, the way to Drained 2 more, the end of a
     ///   queue pair 7, if both pulses are answered a cycle later and no CQE is on offer, and an error taken together
@@ -147,6 +148,7 @@ block! {
         pub entry_waits: Signal<In, Bit>,
         pub settle: Signal<Out, Bit>,
         pub settled: Signal<In, Bit>,
+        pub ending: Signal<Out, Bits<24>>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         tables: Tables<QPS>,
@@ -250,6 +252,7 @@ impl<const QPS: usize, const CQS: usize, const PAGES: usize> Logic for QueuePair
         self.command.ready.next = self.tables.ready.val() & (self.step.q.val() == Step::Idle);
         self.drain.next = self.step.q.val() == Step::Drain;
         self.settle.next = self.step.q.val() == Step::Settle;
+        self.ending.next = bit_cast::<24, 32>(self.object.q.val());
         self.changes.next = ((self.step.q.val() == Step::Stop) | (self.step.q.val() == Step::Change))
             & !self.failures.looks.val()
             & !self.failures.change.valid.val();

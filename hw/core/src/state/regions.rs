@@ -54,11 +54,14 @@ block! {
     ///   window that was bound, or has lost that of a key that ended: no request finds it that enters later; those that
     ///   entered before are the asker's business. `row`, `invalidate`, `done`: to the MMU, as in
     ///   [`Maintain`](super::maintain::Maintain). `drain`, `settle`: a pulse each; `drained`, `settled`: the pulse, in a later
-    ///   cycle, that answers. `ready`: the table is clean. `busy`: a command or work is inside, or the table is not clean.
+    ///   cycle, that answers. `leaves`: a pulse, the queue pair `leaver` has ended, and nothing of it is under way; `left`: the pulse that answers, all windows that
+    ///   were bound to it are bound to nothing, and the MMU has lost their rows. `ready`: the table is clean. `busy`: a command or work is inside, or the table is not clean.
     /// - **Latency** from the command to the reply's offer, 5 cycles; 6 if a region begins and `row` is taken at once; if one
     ///   ends, 11 and the cycles more that pass until `invalidate` is taken, `done` comes, and the pulses are answered; one
     ///   more for a bound window. From the work to the answer's offer, 6 cycles if `row` is taken at once; 5 if refused.
     ///   Either waits for the other's turn at the table: a command 4 cycles at most, a work 5, both if `row` is taken at once.
+    ///   From `leaves` to `left` 1 cycle if no window is bound; otherwise 2 for each place of the table, and 6 for each window that ends, if `row` is taken at
+    ///   once; works go first.
     /// - **Rate** one command and one work at a time.
     /// - **Backpressure** commands wait for the reply before them, works for the answer. No path from port to port.
     /// - **Reset** forgets command and work and all regions and windows, which takes `2^MRS` cycles; `ready` is low meanwhile, and
@@ -79,6 +82,9 @@ block! {
         pub drained: Signal<In, Bit>,
         pub settle: Signal<Out, Bit>,
         pub settled: Signal<In, Bit>,
+        pub leaves: Signal<In, Bit>,
+        pub leaver: Signal<In, Bits<24>>,
+        pub left: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         commands: Commands<MRS>,
@@ -108,6 +114,10 @@ impl<const MRS: usize> Logic for Regions<MRS> {
         self.commands.settled.next = self.settled.val();
         StreamSink::<KeyWork>::link(&mut self.work, &mut self.windows.work);
         StreamSource::<Bits<3>>::link(&mut self.answer, &mut self.windows.reply);
+        self.windows.leaves.next = self.leaves.val();
+        self.windows.leaver.next = self.leaver.val();
+        self.left.next = self.windows.left.val();
+        self.windows.parts.next = self.commands.parts.val();
 
         // Turns. A command that waits for the table goes before a work that does.
         self.commands.free.next = !self.windows.holds.val();

@@ -15,7 +15,7 @@ use table::{Kept, Table};
 use super::command::{ObjectCommand, ObjectReply};
 use crate::prim::reg::Reg;
 use crate::stream::{StreamSink, StreamSource};
-use crate::transport::records::SharedRow;
+use crate::transport::records::{LimitTold, SharedRow};
 
 /// What the owner does with the command it holds.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -40,7 +40,8 @@ block! {
     ///
     /// - **Ports** `command`, `reply`: as the mailbox has them, one reply for each command. `row_enable`, `row_index`, `row`: the rows,
     ///   for two readers, there a cycle later until the next is read; beyond the table none exists. `probe`, `exists`: is there such a
-    ///   queue? `change`: one begins; the reply follows when it is taken. `ready`: the table is clean. `busy`: a command is
+    ///   queue? `change`: one begins; the reply follows when it is taken. `limit_told`: an event
+    ///   tells of a limit, which is none from then on. `ready`: the table is clean. `busy`: a command is
     ///   inside, or the table is not clean.
     /// - **Latency** from the command to the reply's offer 3 cycles, 4 if a queue begins and `change` is taken at once; `exists` 0.
     /// - **Rate** one command at a time.
@@ -58,6 +59,7 @@ block! {
         pub probe: Signal<In, Bits<24>>,
         pub exists: Signal<Out, Bit>,
         pub change: StreamSource<Bits<24>>,
+        pub limit_told: Signal<In, LimitTold>,
         pub ready: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         table: Table<SRQS>,
@@ -89,6 +91,8 @@ impl<const SRQS: usize, const PAGES: usize> Logic for SharedQueues<SRQS, PAGES> 
         self.judge.command.next = self.asked.q.val();
         self.judge.kept.next = self.table.kept.val();
         self.judge.is_beyond.next = self.table.beyond.val();
+        self.judge.is_told.next = self.table.is_told.val();
+        self.table.limit_told.next = self.limit_told.val();
         self.table.write.next = (self.step.q.val() == Step::Act) & self.changes.q.val();
         self.table.write_index.next = bit_cast::<SRQS, 32>(self.asked.q.val().object);
         self.table.write_kept.next = self.after.q.val();

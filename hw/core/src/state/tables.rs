@@ -17,13 +17,13 @@ use crate::fabric::records::ResultRow;
 use crate::host::work::{CqDoorbell, Done, EntryWrite, EventRecord, QpChange, QpError, SendRow};
 use crate::prim::arbiter::Arbiter;
 use crate::stream::{StreamSink, StreamSource};
-use crate::transport::records::{HandleRow, PathRow, PeerRow, RingRow, SharedRow};
+use crate::transport::records::{HandleRow, LimitTold, PathRow, PeerRow, RingRow, SharedRow};
 
 block! {
     /// Queue pairs, completion queues, memory regions, shared receive queues and address handles: what the mailbox makes, and what work asks of it.
     ///
     /// - **Ports** `command`, `reply`: the mailbox, in the order queue pairs, CQs, regions, SRQs, address handles, of which there are as many as queue pairs. `row_*`, `peer_*`, `path_*`, `ring_*`, `area_*`, `probe`, `exists`, `change`, `told`,
-    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `shared_*`, `shared_change`: SRQs, as [`SharedQueues`]. `handle_index`, `handle`: an address handle, read with `path_enable`. `error`: queue pairs that fail, from three others; CQs are a fourth. `emptied`: those that have drained.
+    ///   `drain_jobs`, `jobs_drained`: queue pairs, as [`QueuePairs`]. `shared_*`, `shared_change`, `limit_told`: SRQs, as [`SharedQueues`]. `handle_index`, `handle`: an address handle, read with `path_enable`. `error`: queue pairs that fail, from three others; CQs are a fourth. `emptied`: those that have drained.
     ///   `doorbell`, `done`, `entry`: as [`CompletionQueues`]. `xlat`, `answer`, `line_request`, `line`: as [`Mmu`]. `key_work`, `key_reply`: works on windows, as
     ///   [`Regions`] has them. `drain_moves`,
     ///   `moves_drained`: payload under a key that ends has gone. `settle`, `settled`: writes made before are visible; for CQs,
@@ -60,6 +60,7 @@ block! {
         pub shared_index: [Signal<In, Bits<24>>; 2],
         pub shared: [Signal<Out, SharedRow>; 2],
         pub shared_change: StreamSource<Bits<24>>,
+        pub limit_told: Signal<In, LimitTold>,
         pub change: StreamSource<QpChange>,
         pub told: Signal<In, Bit>,
         pub drain_jobs: Signal<Out, Bit>,
@@ -179,6 +180,7 @@ impl<
         self.queue_pairs.probe.next = self.probe.val();
         self.exists.next = self.queue_pairs.exists.val();
         StreamSource::<Bits<24>>::link(&mut self.shared_change, &mut self.shared_queues.change);
+        self.shared_queues.limit_told.next = self.limit_told.val();
         self.shared_queues.probe.next = self.queue_pairs.probe_srq.val();
         self.queue_pairs.srq_exists.next = self.shared_queues.exists.val();
         self.queue_pairs.told.next = self.told.val();
@@ -206,7 +208,10 @@ impl<
         self.heard.begins.next = self.settled[2].val();
         self.heard.offered.next = self.offered.val();
         self.heard.mixed.next = self.errors.source.valid.val();
-        self.queue_pairs.settled.next = self.heard.ends.val();
+        // Windows that were bound to it end behind all that used them.
+        self.regions.leaves.next = self.heard.ends.val();
+        self.regions.leaver.next = self.queue_pairs.ending.val();
+        self.queue_pairs.settled.next = self.regions.left.val();
         StreamSource::<EventRecord>::link(&mut self.event[0], &mut self.queue_pairs.event);
 
         // Completion queues.

@@ -44,17 +44,17 @@ block! {
     ///   seen to that themselves. When the owner says that a key has ended, no *new* question finds it. What was allowed before
     ///   had asked before, so it had entered; what has not entered, be it on its way in, has asked nothing. So the end is told
     ///   when all that had entered up to the reply has left: first arrivals, then the atomics they became; and answers, of which each
-    ///   packet asks for itself. The writer has taken all their bytes by then, and a completion that it takes later is visible
+    ///   packet asks for itself; and what kernels read and write. The writer has taken all their bytes by then, and a completion that it takes later is visible
     ///   later.
     /// - **Ports** `job`: works of this host; `part`: ends of keys that peers ask for. `work`, `reply`: the owner of the keys, who
     ///   answers each with 0 or a `KeyCause`. `*_enters`, `*_leaves`: an arrival, an atomic, a
-    ///   packet of an answer begins or ends, those of each kind in order. `done`: completions
+    ///   packet of an answer, a read or a write of a kernel begins or ends, those of each kind in order. `done`: completions
     ///   of jobs that were signaled or failed; `error`: queue pairs of those that failed, before their completion. `nudge`: how
     ///   a part has ended. `look`, `look_index`, `keyed`: how far a queue pair's jobs have come, from the next cycle on and held;
     ///   `change`: one that resets begins anew. `drain`, `drained`: a pulse each, what had come up to then has ended. `moves`: something
     ///   moves; `busy`: something is inside.
-    /// - **Latency** from `job` to `work` 2 cycles, from `part` 5 if nothing is under way; from `reply` to what is told of it 1
-    ///   cycle if it was refused or a `Bind`, otherwise 4 if nothing is under way; from the last taken to `keyed` 2. `drained` comes 2
+    /// - **Latency** from `job` to `work` 2 cycles, from `part` 7 if nothing is under way; from `reply` to what is told of it 1
+    ///   cycle if it was refused or a `Bind`, otherwise 6 if nothing is under way; from the last taken to `keyed` 2. `drained` comes 2
     ///   cycles after `drain` at least.
     /// - **Rate** one at a time; jobs and parts take turns when both wait.
     /// - **Backpressure** 16 jobs and 16 parts wait; their `ready` is a register, and falls only when one is taken. `change` waits
@@ -75,6 +75,10 @@ block! {
         pub atomic_leaves: Signal<In, Bit>,
         pub answer_enters: Signal<In, Bit>,
         pub answer_leaves: Signal<In, Bit>,
+        pub kernel_read_enters: Signal<In, Bit>,
+        pub kernel_read_leaves: Signal<In, Bit>,
+        pub kernel_write_enters: Signal<In, Bit>,
+        pub kernel_write_leaves: Signal<In, Bit>,
         pub done: StreamSource<Done>,
         pub error: StreamSource<QpError>,
         pub nudge: StreamSource<Nudge>,
@@ -122,6 +126,10 @@ impl<const QPS: usize> Logic for Keys<QPS> {
         self.settle.atomic_leaves.next = self.atomic_leaves.val();
         self.settle.answer_enters.next = self.answer_enters.val();
         self.settle.answer_leaves.next = self.answer_leaves.val();
+        self.settle.kernel_read_enters.next = self.kernel_read_enters.val();
+        self.settle.kernel_read_leaves.next = self.kernel_read_leaves.val();
+        self.settle.kernel_write_enters.next = self.kernel_write_enters.val();
+        self.settle.kernel_write_leaves.next = self.kernel_write_leaves.val();
 
         self.work.payload.next = self.parts.source.payload.val();
         if !self.course.is_part.val() {

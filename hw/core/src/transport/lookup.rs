@@ -32,7 +32,8 @@ block! {
     ///   head ──┬─ row ─ Judge ─┬─ FIFO ─ request
     ///   nudge ─┘  Describe ────┼─ FIFO ─ response
     ///                          ├─ FIFO ─ order
-    ///                          └─ FIFO ─ notice
+    ///                          ├─ FIFO ─ notice
+    ///                          └─ FIFO ─ first
     /// ```
     ///
     /// Cycle 0 chooses and reads the row. In cycle 1 the row is there: the packet is judged and described, and moves. In cycle 2
@@ -54,8 +55,8 @@ block! {
     ///   until the next is read; beyond the table none exists. `address_index`, `address`: an address of the port, in
     ///   the same cycle; `mac`: that of its frames. `destination`, `station`: whose an address is, there a cycle later. `request`, `response`: arrivals of requests, recalls and ends of keys, of answers and other nudges; `order`: one entry for each,
     ///   in the order of both, and one with `drops` for each packet for nobody that has payload. `notice`: the queue pair of a
-    ///   request that met congestion. `lost`: a pulse for each request that was deferred and is for nobody
-    ///   any more; it counts as `dropped`. `dropped`, `raw_dropped`, `cnp_received`: a pulse for each packet for nobody, for
+    ///   packet that met congestion. `first`: that of a request on a connection that is in RTR. `lost`: a pulse for each request that was
+    ///   deferred and is for nobody any more; it counts as `dropped`. `dropped`, `raw_dropped`, `cnp_received`: a pulse for each packet for nobody, for
     ///   each raw frame for nobody, for each congestion notification of a peer. `busy`: something is under way or waits in a FIFO.
     /// - **Colours** `colour` is taken along in the cycle of `row_enable`; `enters`, `enters_colour`: a pulse for each entry of
     ///   `order`; `pending`: a row was read in the colour before this one, and what it was read for has not entered yet.
@@ -63,8 +64,8 @@ block! {
     ///   of whatever queue pairs; a datagram for a group takes 1 more.
     /// - **Order** packets and nudges take turns when both wait.
     /// - **Backpressure** 4 requests, 4 answers and 16 orders wait; with one of these full, what is handed out in this cycle
-    ///   counted in, nothing begins. A ninth notice
-    ///   is forgotten: the peer's next marked packet gives another. `row_enable`, `row_index` and `destination` follow `head`
+    ///   counted in, nothing begins. A ninth notice or `first`
+    ///   is forgotten: the peer's next such packet gives another. `row_enable`, `row_index` and `destination` follow `head`
     ///   and `nudge` combinationally, and `row_index` follows `station`, to save a cycle, as `address_index` follows `row` and `pending` `colour`.
     /// - **Reset** forgets what is under way and empties the FIFOs.
     pub struct Lookup {
@@ -91,6 +92,7 @@ block! {
         pub response: StreamSource<Arrival>,
         pub order: StreamSource<Order>,
         pub notice: StreamSource<Bits<24>>,
+        pub first: StreamSource<Bits<24>>,
         pub dropped: Signal<Out, Bit>,
         pub lost: Signal<Out, Bit>,
         pub raw_dropped: Signal<Out, Bit>,
@@ -102,6 +104,7 @@ block! {
         responses: Fifo<Arrival, ARRIVALS_LOG>,
         orders: Fifo<Order, ORDERS_LOG>,
         notices: Fifo<Bits<24>, 3>,
+        firsts: Fifo<Bits<24>, 3>,
         /// The row is there.
         is_looking: Reg<Bit>,
         /// The judgement is there.
@@ -145,7 +148,7 @@ impl Logic for Lookup {
         reason = "the three cycles of a packet or a nudge, and a line a wire of two blocks"
     )]
     fn update(&mut self) {
-        clock!(self, clock, requests, responses, orders, notices);
+        clock!(self, clock, requests, responses, orders, notices, firsts);
         dff_setup!(self, clock, is_looking, is_acting, is_nudge, is_nudge_due, qpn, work_colour, is_paused);
         dff_setup!(
             self,
@@ -162,6 +165,7 @@ impl Logic for Lookup {
         self.responses.reset.next = self.reset.val();
         self.orders.reset.next = self.reset.val();
         self.notices.reset.next = self.reset.val();
+        self.firsts.reset.next = self.reset.val();
 
         // Choose. Nothing begins without room for all it may give, and for what the one before it gives in this cycle. An input
         // moves when it has been looked at, so its payload is there until then.
@@ -249,6 +253,9 @@ impl Logic for Lookup {
         StreamSource::<Arrival>::link(&mut self.response, &mut self.responses.source);
         StreamSource::<Order>::link(&mut self.order, &mut self.orders.source);
         StreamSource::<Bits<24>>::link(&mut self.notice, &mut self.notices.source);
+        self.firsts.sink.valid.next = self.is_acting.q.val() & self.judgement.q.val().is_first;
+        self.firsts.sink.payload.next = self.arrival.q.val().qpn;
+        StreamSource::<Bits<24>>::link(&mut self.first, &mut self.firsts.source);
 
         self.was_raw_dropped.d.next = self.is_lost.val() & self.arrival.q.val().raw;
         self.is_in_vain.next =
@@ -266,7 +273,8 @@ impl Logic for Lookup {
             | self.requests.source.valid.val()
             | self.responses.source.valid.val()
             | self.orders.source.valid.val()
-            | self.notices.source.valid.val();
+            | self.notices.source.valid.val()
+            | self.firsts.source.valid.val();
         if self.reset.val() {
             self.is_looking.d.next = false;
             self.is_acting.d.next = false;

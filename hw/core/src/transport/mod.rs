@@ -37,6 +37,7 @@ pub mod complete;
 pub mod defer;
 pub mod departures;
 pub mod fetch;
+pub mod greet;
 pub mod keys;
 pub mod lookup;
 pub mod over;

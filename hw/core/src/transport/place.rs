@@ -83,7 +83,8 @@ block! {
     ///   What failed with a list or as an answer, and ended no message, is told by the first of them on the same side,
     ///   that of requests or that of answers; all others are `Flushed`. They retire as ever, and events are told.
     /// - **Unreliable** connections hear of nothing: no task is given. If a range without a list is refused, its message is thrown away up to the
-    ///   next errand that `begins` one, and nothing fails; a completion on the way is `RemoteAccess`, without length.
+    ///   next errand that `begins` one, and nothing fails; a completion on the way is `RemoteAccess`, without length. The same goes for a
+    ///   list that is too short, but the completion is `LocalLength`.
     /// - **Latency** from an errand to `xlat` 2 cycles, to `task`, or `call` without an answer, 7 without questions and payload; from the last answer
     ///   to `write` 2, to `write_data` 6; from an errand to `call_data` 5, to `call` 3 from its last beat taken, and 1 from its answer taken. **Rate** 1 beat per cycle, without a gap between packets, 1 more for a payload cut within a
     ///   beat; an errand takes 1 cycle at least, a question 1, a command 1; an error 1 or 2 more, news of a failure 2, an event behind a

@@ -16,7 +16,7 @@ use desk::Desk;
 use line::Line;
 use shelf::Shelf;
 
-use super::records::{Nudge, Occasion, ReceiveDoorbell, RingRow, SharedRow, Stock};
+use super::records::{LimitTold, Nudge, Occasion, ReceiveDoorbell, RingRow, SharedRow, Stock};
 use crate::constant::number;
 use crate::host::work::{EventRecord, QpChange};
 use crate::prim::block_fifo::BlockFifo;
@@ -39,7 +39,7 @@ block! {
     ///   the next look; `take`: the first receive of the look before this cycle is taken. `count_enable`, `count_index`, `count`: how
     ///   many are in a queue pair's own queue, likewise. `change`, `shared_change`: a queue
     ///   pair stops or resets, an SRQ begins anew: its indices are zero and its limit is untold. `nudge`: a `Recall`.
-    ///   `event`: an SRQ's limit. High for a cycle each: `bad`, `wrong_page`: a doorbell was refused. `ready`: the rows are
+    ///   `event`: an SRQ's limit; `limit_told`: a cycle for each. High for a cycle each: `bad`, `wrong_page`: a doorbell was refused. `ready`: the rows are
     ///   scrubbed. `busy`: something is under way, in line, or on offer.
     /// - **Doorbells** are bad if there is no such queue, if the queue pair is in RESET or takes from an SRQ, if more would be
     ///   posted than the ring has, or fewer than are.
@@ -80,6 +80,7 @@ block! {
         pub shared_change: StreamSink<Bits<24>>,
         pub nudge: StreamSource<Nudge>,
         pub event: StreamSource<EventRecord>,
+        pub limit_told: Signal<Out, LimitTold>,
         pub wrong_page: Signal<Out, Bit>,
         pub bad: Signal<Out, Bit>,
         pub ready: Signal<Out, Bit>,
@@ -94,6 +95,7 @@ block! {
         was_shared: Reg<Bit>,
         has_nudge: Reg<Bit>,
         nudged: Reg<Bits<QPS>>,
+        told: Reg<LimitTold>,
         recall: Constant<Bits<3>> = number(Occasion::Recall as u8),
         below_limit: Constant<Bits<8>> = number(Event::SrqLimit as u8),
     }
@@ -103,7 +105,7 @@ impl<const QPS: usize, const SRQS: usize> Logic for Receives<QPS, SRQS> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, desk, own_shelf, shared_shelf, recalls, limits, events);
-        dff_setup!(self, clock, was_shared, has_nudge, nudged);
+        dff_setup!(self, clock, was_shared, has_nudge, nudged, told);
         self.desk.reset.next = self.reset.val();
         self.recalls.reset.next = self.reset.val();
         self.limits.reset.next = self.reset.val();
@@ -188,6 +190,10 @@ impl<const QPS: usize, const SRQS: usize> Logic for Receives<QPS, SRQS> {
         }
         self.events.sink.valid.next = self.desk.tells.val();
         self.events.sink.payload.next = bit_cast::<SRQS, 24>(self.desk.number.val());
+        self.told.d.next.valid = self.desk.tells.val();
+        self.told.d.next.number = self.desk.number.val();
+        self.told.d.next.round = self.desk.round.val();
+        self.limit_told.next = self.told.q.val();
         self.event.valid.next = self.events.source.valid.val();
         self.events.source.ready.next = self.event.ready.val();
         self.event.payload.next.data = 0.into();
@@ -205,6 +211,7 @@ impl<const QPS: usize, const SRQS: usize> Logic for Receives<QPS, SRQS> {
         if self.reset.val() {
             self.was_shared.d.next = false;
             self.has_nudge.d.next = false;
+            self.told.d.next.valid = false;
         }
     }
 }

@@ -178,6 +178,18 @@ record! {
 }
 
 record! {
+    /// An event has told of an SRQ's limit.
+    pub struct LimitTold {
+        /// One does in this cycle.
+        pub valid: Bit,
+        /// Of which SRQ.
+        pub number: Bits<24>,
+        /// Of the limit of this round.
+        pub round: Bits<8>,
+    }
+}
+
+record! {
     /// A receive doorbell.
     pub struct ReceiveDoorbell {
         /// An SRQ's, else a queue pair's.

@@ -73,7 +73,8 @@ block! {
     /// where the head began, or before it, may be a copy that the wire made, and is answered in its turn. A `Replay` goes back likewise, within the
     /// answer of an RPC.
     ///
-    /// - **Ports** `task`: what is owed. `notice`: a congestion notification is due. `failure`: the data of a READ could not be had;
+    /// - **Ports** `task`: what is owed. `notice`: a packet of the peer met congestion; `now`: cycles;
+    ///   `cnp_interval`: those from one notification of a queue pair to the next at least. `failure`: the data of a READ could not be had;
     ///   failures of requests are taken and forgotten. `change`: a queue pair stops, or begins anew. `done`: host writes visible so
     ///   far, counted in tickets; a READ waits for its own, an atomic for none. `pause`: no visit begins. `step`: packets. `colour`, `enters`: a step
     ///   takes this colour, in the cycle of `enters`. `error`: a queue pair has failed. `area_enable`, `area_index`,
@@ -97,6 +98,7 @@ block! {
     /// - **Backpressure** 16 steps wait. A visit begins when no more than 4 do, so there is room for it and for two before it; otherwise the line stands
     ///   still, and queue pairs are only looked at, one after the other, for which tickets are done. 16 errors wait, and further ones are lost: the NAK tells the peer.
     /// - **Reset** forgets everything and scrubs a row a cycle, with `ready` low, and tells each; operations wait.
+    /// - **Congestion** a notice is forgotten while a notification is due, and for `cnp_interval` cycles after the step of one.
     /// - **RPCs** the last packet of an answer is an `RPC_RESPONSE_END` with the RPC's status and bytes, those before it are `RPC_RESPONSE`; an answer of no bytes is one End. Data are
     ///   read under the key of the area, which takes no right. Counted as READs, but for acknowledgements: one that waits is not dropped, because a kernel may take long.
     /// - **Limits** a `Result` comes before anything else of its RPC; a queue pair's have their places in turn, and no more than 16 that are not answered. `Finished`
@@ -104,7 +106,8 @@ block! {
     ///   one of its packets. `QPS` from 1 to 15, `RING` is `QPS + 4`. Queue pairs beyond the table share the rows of those below. The code
     ///   of the path MTU is 1 to 5, and the same in all tasks of a queue pair until it `resets`. The ticket of a READ is at most 32,767 ahead of `done`, those of a queue pair do not fall, and from one visit
     ///   or look to the next, which are at most `28 * 2^QPS` cycles apart unless `pause` is high, fewer than 32,768 are
-    ///   done; with `QPS` up to 10 and one a cycle no more could be.
+    ///   done; with `QPS` up to 10 and one a cycle no more could be. A notification that was sent a multiple of `2^32` cycles ago
+    ///   looks as if it had just been sent.
     pub struct Respond<const QPS: usize, const RING: usize> {
         pub clock: Signal<In, Clock>,
         pub reset: Signal<In, Bit>,
@@ -114,6 +117,8 @@ block! {
         pub change: StreamSink<QpChange>,
         pub done: Signal<In, Bits<16>>,
         pub pause: Signal<In, Bit>,
+        pub now: Signal<In, Bits<32>>,
+        pub cnp_interval: Signal<In, Bits<32>>,
         pub step: StreamSource<TxStep>,
         pub colour: Signal<In, Bit>,
         pub enters: Signal<Out, Bit>,
@@ -228,6 +233,9 @@ impl<const QPS: usize, const RING: usize> Logic for Respond<QPS, RING> {
         self.serve.done.next = self.done.val();
         self.serve.colour.next = self.colour.val();
         self.serve.may_send.next = self.choose.may_send.val();
+        self.serve.now.next = self.now.val();
+        self.note.now.next = self.now.val();
+        self.note.interval.next = self.cnp_interval.val();
 
         self.outcomes.write_enable.next = self.ends.val() & self.note.finishes.val();
         self.outcomes.write_address.next = (bit_cast::<RING, QPS>(self.choose.index.val()) << 4)

@@ -10,15 +10,16 @@ use super::defer::heads::DeferHeads;
 use super::defer::payload::DeferPayload;
 use super::departures::Departures;
 use super::fetch::{self, Fetch};
+use super::greet::Greet;
 use super::keys::Keys;
 use super::lookup::Lookup;
 use super::over::Over;
 use super::place::Place;
 use super::receives::Receives;
 use super::records::{
-    Alarm, Arrival, Errand, HandleRow, KeyJob, Message, Nudge, Occasion, Operation, Order, PLACE_BYTES_LOG,
-    PathRow, PeerRow, Progress, ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow, Station, Task,
-    TxFailure, TxPacket, TxStep,
+    Alarm, Arrival, Errand, HandleRow, KeyJob, LimitTold, Message, Nudge, Occasion, Operation, Order,
+    PLACE_BYTES_LOG, PathRow, PeerRow, Progress, ReceiveDoorbell, Rewind, RingRow, Sent, SentRow, SharedRow,
+    Station, Task, TxFailure, TxPacket, TxStep,
 };
 use super::respond::Respond;
 use super::scatter::Scatter;
@@ -68,15 +69,15 @@ block! {
     ///
     /// - **Ports** `work`, `units`: checked work; `local`, `local_units`: what of it the copy engine carries out; `finished`: it has
     ///   finished one; `progress`, `kick`: to the scheduler. `change`: queue pairs that change. `peer_*`, `path_*`, `handle*`, `ring_*`, `shared_*`, `address*`, `mac`, `destination`, `station`:
-    ///   tables; `shared_change`: an SRQ begins anew. `doorbell`: of receive queues. `rx_*`, `tx_*`: the front ends; `tx_raw`: whole frames; `raw_queue_pair`: who gets those that come. `xlat`, `answer`: the MMU, as clients 3 and 4. `read*`: payload of packets; `list_*`: entries of receive
+    ///   tables; `shared_change`: an SRQ begins anew; `limit_told`: as in [`Receives`]. `doorbell`: of receive queues. `rx_*`, `tx_*`: the front ends; `tx_raw`: whole frames; `raw_queue_pair`: who gets those that come. `xlat`, `answer`: the MMU, as clients 3 and 4. `read*`: payload of packets; `list_*`: entries of receive
     ///   queues and WQEs; `word*`: what atomics find;
     ///   `write*`: payload that arrived; `taken`, `taken_write`: a command of anybody that the
     ///   writer takes in this cycle; `issued`, `visible`: its tickets. `done`, `error`, `event`: completions, queue pairs that
     ///   fail, limits of SRQs and their last receives; `emptied`: queue pairs that have drained; `emptied_waits`: some are inside. `drain`, `drained`: packets either way that were under way are through. `pause`: forget packets, and answer
-    ///   nothing. `command`, `reply`, `probe`, `exists`: what queue pairs are doing, as in [`Statistics`]. `time`, `wake`: as in [`Timers`]. Pulses for counters. `ready`, `busy`; `moves`: something moved, or works in silence.
+    ///   nothing. `command`, `reply`, `probe`, `exists`: what queue pairs are doing, as in [`Statistics`]. `time`, `wake`: as in [`Timers`]; `cnp_interval`: as in [`Respond`]. Pulses for counters. `ready`, `busy`; `moves`: something moved, or works in silence.
     ///   `asks_qpn`, `refused*`, `room*`, `reserves*`, `call*`, `news`, `call_failure`, `stage_*`, `results`: the [`Fabric`](crate::fabric::join::Fabric); `area*`: where results are kept.
     ///   `key_work`, `key_reply`: the owner of memory windows, as in [`Keys`]; `key_done`: completions of that, a stream of their own, so
-    ///   that who takes completions alone decides on their order.
+    ///   that who takes completions alone decides on their order; `kernel_read_*`, `kernel_write_*`: what kernels do with memory begins and ends.
     /// - **Latency, rate, back-pressure** those of the parts.
     /// - **Reset** forgets all connections' state; tables are scrubbed, a row a cycle.
     pub struct Transport<const D: usize, const QPS: usize, const SRQS: usize, const OUT: usize, const RING: usize, const LOG: usize, const STORE: usize> {
@@ -135,8 +136,13 @@ block! {
         pub key_work: StreamSource<KeyWork>,
         pub key_reply: StreamSink<Bits<3>>,
         pub key_done: StreamSource<Done>,
+        pub kernel_read_enters: Signal<In, Bit>,
+        pub kernel_read_leaves: Signal<In, Bit>,
+        pub kernel_write_enters: Signal<In, Bit>,
+        pub kernel_write_leaves: Signal<In, Bit>,
         pub error: StreamSource<QpError>,
         pub event: StreamSource<EventRecord>,
+        pub limit_told: Signal<Out, LimitTold>,
         pub emptied: StreamSource<Bits<24>>,
         pub emptied_waits: Signal<Out, Bit>,
         pub asks_qpn: Signal<Out, Bits<24>>,
@@ -169,6 +175,7 @@ block! {
         pub probe: Signal<Out, Bits<24>>,
         pub exists: Signal<In, Bit>,
         pub time: Signal<In, Bits<64>>,
+        pub cnp_interval: Signal<In, Bits<32>>,
         pub wake: Signal<Out, Bits<64>>,
         pub retransmitted: Signal<Out, Bit>,
         pub timeouts: Signal<Out, Bit>,
@@ -200,6 +207,7 @@ block! {
         lookup: Lookup,
         deferred: DeferHeads,
         deferred_payload: DeferPayload<D, STORE>,
+        greet: Greet<QPS>,
         sequence: Sequence<QPS>,
         complete: Complete<QPS, OUT>,
         place: Place<D, QPS>,
@@ -214,7 +222,7 @@ block! {
         writes: Writes<D>,
         tasks: Arbiter<Task, 3>,
         answer_failures: Arbiter<TxFailure, 2>,
-        events: Arbiter<EventRecord, 2>,
+        events: Arbiter<EventRecord, 3>,
         timers: Timers<QPS>,
         statistics: Statistics<QPS>,
         send_drain: SendDrain<QPS>,
@@ -254,6 +262,7 @@ block! {
         /// What Sequence began one, two and three cycles ago was a packet of an RPC.
         calling: Reg<Bits<CALLING>>,
         is_call: Signal<Local, Bit>,
+        greeting: Fork<QpChange>,
         is_for_fetch: Signal<Local, Bit>,
         /// Op-codes of RPCs, without their lowest three bits.
         call_codes: Constant<Bits<5>> = number(opcode::RPC_PARAMS.code >> 3),
@@ -319,7 +328,7 @@ impl<
         clock!(self, clock, deferred, deferred_payload, deferring);
         clock!(self, clock, departures, keying, keys, timing, tallying, kicks, send_drain, statistics);
         clock!(self, clock, receives, scatter, atomics, answered, applied, writes, tasks, events);
-        clock!(self, clock, answer_failures);
+        clock!(self, clock, answer_failures, greet, greeting);
         dff_setup!(self, clock, finished_count, calling);
         self.admit.reset.next = self.reset.val();
         self.segment.reset.next = self.reset.val();
@@ -332,6 +341,7 @@ impl<
         self.place.reset.next = self.reset.val();
         self.respond.reset.next = self.reset.val();
         self.timers.reset.next = self.reset.val();
+        self.greet.reset.next = self.reset.val();
         self.requests.reset.next = self.reset.val();
         self.responses.reset.next = self.reset.val();
         self.orders.reset.next = self.reset.val();
@@ -358,6 +368,7 @@ impl<
         self.send_drain.reset.next = self.reset.val();
         self.tallying.reset.next = self.reset.val();
         self.keying.reset.next = self.reset.val();
+        self.greeting.reset.next = self.reset.val();
         self.keys.reset.next = self.reset.val();
         self.deferred.reset.next = self.reset.val();
         self.deferred_payload.reset.next = self.reset.val();
@@ -504,6 +515,7 @@ impl<
         // What is posted to be received.
         StreamSink::<ReceiveDoorbell>::link(&mut self.doorbell, &mut self.receives.doorbell);
         StreamSink::<Bits<24>>::link(&mut self.shared_change, &mut self.receives.shared_change);
+        self.limit_told.next = self.receives.limit_told.val();
         self.ring_enable[0].next = self.receives.ring_enable.val();
         self.ring_index[0].next = self.receives.ring_index.val();
         self.receives.ring.next = self.ring[0].val();
@@ -580,6 +592,8 @@ impl<
         StreamSource::<QpError>::join(&mut self.keys.error, &mut self.errors.sinks[3]);
         StreamSource::<QpError>::link(&mut self.error, &mut self.errors.source);
         StreamSource::<EventRecord>::join(&mut self.place.event, &mut self.events.sinks[1]);
+        StreamSource::<Bits<24>>::join(&mut self.lookup.first, &mut self.greet.first);
+        StreamSource::<EventRecord>::join(&mut self.greet.event, &mut self.events.sinks[2]);
         StreamSource::<EventRecord>::link(&mut self.event, &mut self.events.source);
         StreamSource::<Bits<24>>::join(&mut self.place.kick, &mut self.kicks.sink);
         StreamSource::<Bits<24>>::link(&mut self.kick, &mut self.kicks.left);
@@ -624,6 +638,8 @@ impl<
         StreamSource::<Bits<24>>::join(&mut self.lookup.notice, &mut self.respond.notice);
         self.respond.done.next = self.visible.val();
         self.respond.pause.next = self.pause.val();
+        self.respond.now.next = bit_cast::<32, 64>(self.time.val());
+        self.respond.cnp_interval.next = self.cnp_interval.val();
 
         // Keys begin and end.
         StreamSource::<KeyJob>::join(&mut self.admit.key, &mut self.keys.job);
@@ -640,6 +656,10 @@ impl<
         self.keys.atomic_leaves.next = self.atomics.leaves.val();
         self.keys.answer_enters.next = self.respond.enters.val();
         self.keys.answer_leaves.next = self.fetch.leaves[1].val();
+        self.keys.kernel_read_enters.next = self.kernel_read_enters.val();
+        self.keys.kernel_read_leaves.next = self.kernel_read_leaves.val();
+        self.keys.kernel_write_enters.next = self.kernel_write_enters.val();
+        self.keys.kernel_write_leaves.next = self.kernel_write_leaves.val();
 
         // Addresses: both always take their answers.
         StreamSource::<XlatRequest>::join(&mut self.fetch.xlat, &mut self.asks.sinks[0]);
@@ -672,7 +692,9 @@ impl<
         StreamSource::<QpChange>::join(&mut self.counting.left, &mut self.over.change);
         StreamSource::<QpChange>::join(&mut self.counting.right, &mut self.timing.sink);
         StreamSource::<QpChange>::join(&mut self.timing.left, &mut self.send_drain.change);
-        StreamSource::<QpChange>::join(&mut self.timing.right, &mut self.timers.change);
+        StreamSource::<QpChange>::join(&mut self.timing.right, &mut self.greeting.sink);
+        StreamSource::<QpChange>::join(&mut self.greeting.left, &mut self.timers.change);
+        StreamSource::<QpChange>::join(&mut self.greeting.right, &mut self.greet.change);
         StreamSource::<QpChange>::join(&mut self.answering.right, &mut self.applying.sink);
         StreamSource::<QpChange>::join(&mut self.applying.left, &mut self.respond.change);
         StreamSource::<QpChange>::join(&mut self.applying.right, &mut self.tallying.sink);
@@ -793,6 +815,7 @@ impl<
             & self.receives.ready.val()
             & self.atomics.ready.val()
             & self.statistics.ready.val()
+            & self.greet.ready.val()
             & self.timers.ready.val();
         self.busy.next = self.admit.busy.val()
             | self.segment.busy.val()
@@ -800,6 +823,7 @@ impl<
             | self.fetch.busy.val()
             | self.template.busy.val()
             | self.lookup.busy.val()
+            | self.greet.busy.val()
             | self.sequence.busy.val()
             | self.complete.busy.val()
             | self.place.busy.val()

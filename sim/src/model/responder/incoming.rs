@@ -36,6 +36,9 @@ impl Responder {
         self.message = Some(Message::Send { receive: receive.clone(), length });
         demand(length <= MESSAGE_MAX)?;
         if u64::from(length) > receive.pieces.total() {
+            if self.settings.unreliable {
+                return self.overrun(request, &receive);
+            }
             return self.spoil(&receive, Status::LocalLength, NakCode::InvalidRequest);
         }
         let list = List { pieces: receive.pieces, domain: self.receives.domain, rights: rights::LOCAL_WRITE };
@@ -121,6 +124,18 @@ impl Responder {
             solicited: last.solicited,
             source: None,
         });
+    }
+
+    /// The message of an unreliable connection is longer than its receive: that is told by the receive when the message ends, and nothing else
+    /// comes of it.
+    fn overrun(&mut self, request: &Packet, receive: &Receive) -> Result<(), Refusal> {
+        if has_more(request) {
+            self.accept(request);
+            return Ok(());
+        }
+        self.message = None;
+        self.received.push_back(Received::failed(receive.id, Status::LocalLength));
+        Err(NakCode::InvalidRequest.into())
     }
 
     /// The receive was no good for the message: both sides are told.

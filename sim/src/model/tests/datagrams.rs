@@ -175,7 +175,7 @@ fn two_limited_members_do_not_talk() {
 }
 
 #[test]
-fn without_a_receive_that_is_long_enough_a_datagram_is_lost_and_the_receive_is_not() {
+fn without_a_receive_a_datagram_is_lost_and_one_that_is_too_short_fails_with_it() {
     let frame = frame_of(&datagram(0, 8));
     let mut far = end(settings(1));
     let lost = Err(Dropped::NoReceive { bytes: 48 });
@@ -183,9 +183,12 @@ fn without_a_receive_that_is_long_enough_a_datagram_is_lost_and_the_receive_is_n
     post_receive(&mut far, 3, 47);
     let before = bytes(&far, 0xa000, 47);
     assert_eq!(far.receive(0, &frame), lost);
-    assert_eq!((bytes(&far, 0xa000, 47), far.poll_receive(number(1))), (before, None));
+    assert_eq!(bytes(&far, 0xa000, 47), before);
+    let found = far.poll_receive(number(1)).map(|found| (found.id, found.status, found.bytes));
+    assert_eq!(found, Some((3, Status::LocalLength, 0)));
+    post_receive(&mut far, 4, 47);
     assert_eq!(far.receive(0, &frame_of(&datagram(1, 7))), Ok(()));
-    assert_eq!(far.poll_receive(number(1)).map(|found| (found.id, found.bytes)), Some((3, 47)));
+    assert_eq!(far.poll_receive(number(1)).map(|found| (found.id, found.bytes)), Some((4, 47)));
 }
 
 #[test]

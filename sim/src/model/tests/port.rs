@@ -35,6 +35,48 @@ fn requests_that_met_congestion_are_answered_by_notices() {
     }
 }
 
+/// The frame as it arrives through a router that was congested.
+fn marked(bytes: &[u8]) -> Vec<u8> {
+    let mut frame = Frame::parse(bytes).unwrap();
+    let Ip::V4(ip) = &mut frame.ip else { panic!("the queue pair speaks IPv4") };
+    assert_eq!(ip.ecn, 2, "no router would mark it");
+    ip.ecn = 3;
+    frame.seal().unwrap().to_vec().unwrap()
+}
+
+#[test]
+fn data_of_a_read_that_met_congestion_are_answered_by_notices_an_interval_apart() {
+    let mut pair = Pair::simple();
+    pair.post(1, Operation::Read, 256 * 3);
+    let request = pair.ends[0].transmit(0).unwrap();
+    pair.ends[1].receive(0, &request).unwrap();
+    let is_notice = |bytes: Vec<u8>| {
+        let frame = Frame::parse(&bytes).unwrap();
+        let Ip::V4(ip) = frame.ip else { panic!("the queue pair speaks IPv4") };
+        (frame.bth.opcode, frame.bth.migration, frame.bth.becn, ip.ecn) == (0x81, false, true, 0)
+    };
+    // The third comes when the interval is over.
+    for (now, is_told) in [(0, true), (3999, false), (4000, true)] {
+        let data = pair.ends[1].transmit(now).unwrap();
+        pair.ends[0].receive(now, &marked(&data)).unwrap();
+        assert_eq!(pair.ends[0].transmit(now).map(is_notice), is_told.then_some(true), "{now}");
+    }
+}
+
+#[test]
+fn acknowledgements_say_that_nobody_may_mark_them() {
+    let mut pair = Pair::simple();
+    for operation in [Operation::Write, Operation::FetchAdd(1)] {
+        pair.post(1, operation, 8);
+        let request = pair.ends[0].transmit(0).unwrap();
+        pair.ends[1].receive(0, &marked(&request)).unwrap();
+        while let Some(answer) = pair.ends[1].transmit(0) {
+            let Ip::V4(ip) = Frame::parse(&answer).unwrap().ip else { panic!("the queue pair speaks IPv4") };
+            assert_eq!(ip.ecn, 0);
+        }
+    }
+}
+
 #[test]
 fn frames_for_another_are_dropped_for_their_reason() {
     let mut pair = Pair::simple();

@@ -92,3 +92,32 @@ fn what_finds_no_receive_or_has_a_wrong_key_is_forgotten() {
     pair.run();
     assert_eq!(received(&mut pair), [(WorkOp::Send, 0, 10)]);
 }
+
+#[test]
+fn a_receive_that_is_too_short_ends_with_its_message_and_nothing_else_does() {
+    for length in [700, 300, 101] {
+        let mut pair = pair();
+        let short = list(&[sge(2, 0x8000, 100)]);
+        pair.ends[1].post_receive(number(1, 0), Receive { id: 0, pieces: short });
+        post_receive(&mut pair, 1);
+        pair.post(0, Operation::Send, length);
+        pair.post(1, Operation::Send, 10);
+        pair.run();
+        let found =
+            pair.ends[1].poll_receive(number(1, 0)).map(|found| (found.id, found.status, found.bytes));
+        assert_eq!(found, Some((0, Status::LocalLength, 0)), "{length} bytes");
+        assert_eq!(received(&mut pair), [(WorkOp::Send, 1, 10)], "{length} bytes");
+        assert!(!pair.ends[1].queue_pair(number(1, 0)).unwrap().is_failed());
+    }
+    // Broken off, it leaves its receive to the next message.
+    let mut pair = pair();
+    let short = list(&[sge(2, 0x8000, 100)]);
+    pair.ends[1].post_receive(number(1, 0), Receive { id: 0, pieces: short });
+    pair.post(0, Operation::Send, 700);
+    pair.post(1, Operation::Send, 10);
+    let arriving = frames(&mut pair);
+    for frame in [&arriving[0], &arriving[3]] {
+        pair.ends[1].receive(0, frame).unwrap();
+    }
+    assert_eq!(received(&mut pair), [(WorkOp::Send, 0, 10)]);
+}

@@ -120,6 +120,13 @@ impl Bars {
         (row & 0xff_ffff, row >> 31 & 1 == 1)
     }
 
+    /// Cycles of a card with this core clock from one congestion notification of a queue pair to the next.
+    #[must_use]
+    pub fn cnp_cycles(&self, clock_khz: u64) -> u64 {
+        let interval = self.get(&port::BLOCK, &port::CNP_INTERVAL, 0);
+        interval * (clock_khz * 16).div_ceil(1000) / 16 + 1
+    }
+
     /// An IP address of the port, first byte highest.
     #[must_use]
     pub fn address(&self, index: usize) -> u128 {

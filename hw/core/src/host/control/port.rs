@@ -1,11 +1,14 @@
 //! Who the network port is: its MAC and IP addresses, stored by the driver.
 
 use rust_hdl::prelude::*;
+use stroma_abi::regs::Reg as Register;
 use stroma_abi::regs::map::{PORT_ADDRESSES, port};
 
 use super::place::{PLACE_BITS, RegisterStore, bit, part, place};
 use super::stations::{HALF_BITS, HalfStore};
 use crate::constant::number;
+use crate::host::events::alarm::{CLOCK_KHZ, FRACTION, cycles_per_us};
+use crate::prim::mul::Mul;
 use crate::prim::ram::LutRam;
 use crate::prim::reg::Reg;
 use crate::prim::reverse::Reverse;
@@ -19,10 +22,23 @@ pub const READERS: usize = 2;
 
 const _: () = assert!(PORT_ADDRESSES == 1 << ADDRESS_BITS);
 
-/// The bits of `raw_queue_pair` that mean something, within its eight bytes.
-fn raw_bits() -> Constant<Bits<64>> {
-    let parts = port::RAW_QUEUE_PAIR.fields.iter().map(|entry| entry.field.max() << entry.field.offset());
-    number(parts.fold(0, |bits, part| bits | part) << bit(&port::BLOCK, &port::RAW_QUEUE_PAIR))
+// Both lie in the same eight bytes.
+const _: () =
+    assert!(port::BLOCK.address(&port::RAW_QUEUE_PAIR) / 8 == port::BLOCK.address(&port::CNP_INTERVAL) / 8);
+
+/// The bits of `raw_queue_pair` and `cnp_interval` that mean something, within their eight bytes.
+fn choice_bits() -> Constant<Bits<64>> {
+    let of = |register: &Register| {
+        let parts = register.fields.iter().map(|entry| entry.field.max() << entry.field.offset());
+        parts.fold(0, |bits, part| bits | part) << bit(&port::BLOCK, register)
+    };
+    number(of(&port::RAW_QUEUE_PAIR) | of(&port::CNP_INTERVAL))
+}
+
+/// What they hold after reset.
+fn first_choice() -> Constant<Bits<64>> {
+    let interval = port::CNP_INTERVAL.reset.expect("a number");
+    number(interval << bit(&port::BLOCK, &port::CNP_INTERVAL))
 }
 
 block! {
@@ -32,8 +48,9 @@ block! {
     /// since reset; without it the half counts as zero, so nothing has to be scrubbed.
     ///
     /// - **Ports** `place`: eight aligned bytes of BAR0; `word`: the register there, 0 elsewhere; `store`: stores to BAR0; `mac`:
-    ///   the MAC address, first byte highest; `raw_queue_pair`, `raw_enable`: who gets raw frames, and whether they are wanted; `index[i]`, `address[i]`: an address, first byte highest; `stored`: a half of one that changes.
-    /// - **Latency** 1 cycle from `place` to `word` and from `store` to all else; 0 from `index` to `address`.
+    ///   the MAC address, first byte highest; `raw_queue_pair`, `raw_enable`: who gets raw frames, and whether they are wanted; `cnp_interval`: cycles from one congestion notification of a queue pair to the next,
+    ///   never too few; `index[i]`, `address[i]`: an address, first byte highest; `stored`: a half of one that changes.
+    /// - **Latency** 1 cycle from `place` to `word` and from `store` to all else, but 4 to `cnp_interval`; 0 from `index` to `address`.
     ///   **Rate** a place, a store and an index of each reader per cycle.
     /// - **Reset** clears all at once.
     pub struct PortTable {
@@ -45,13 +62,15 @@ block! {
         pub mac: Signal<Out, Bits<48>>,
         pub raw_queue_pair: Signal<Out, Bits<24>>,
         pub raw_enable: Signal<Out, Bit>,
+        pub cnp_interval: Signal<Out, Bits<32>>,
         pub index: [Signal<In, Bits<ADDRESS_BITS>>; READERS],
         pub address: [Signal<Out, Bits<128>>; READERS],
         pub stored: Signal<Out, HalfStore>,
         found: Reg<Bits<64>>,
         half_store: Reg<HalfStore>,
         mac_bytes: Reg<Bits<48>>,
-        raw_word: Reg<Bits<64>>,
+        choices: Reg<Bits<64>>,
+        cycles: Mul<16, 16, 32>,
         is_stored: Reg<Bits<HALVES>>,
         lows: [LutRam<Bits<64>, ADDRESS_BITS>; READERS],
         highs: [LutRam<Bits<64>, ADDRESS_BITS>; READERS],
@@ -72,21 +91,36 @@ block! {
         joined: Signal<Local, Bits<128>>,
         look: Signal<Local, Bits<HALF_BITS>>,
         mac_place: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::MAC, 0),
-        raw_place: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::RAW_QUEUE_PAIR, 0),
+        choices_place: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::RAW_QUEUE_PAIR, 0),
         raw_number_at: Constant<Bits<6>> = number(part(&port::BLOCK, &port::RAW_QUEUE_PAIR, "queue_pair")),
         raw_enable_at: Constant<Bits<6>> = number(part(&port::BLOCK, &port::RAW_QUEUE_PAIR, "enable")),
-        raw_bits: Constant<Bits<64>> = raw_bits(),
+        interval_at: Constant<Bits<6>> = number(part(&port::BLOCK, &port::CNP_INTERVAL, "interval_us")),
+        choice_bits: Constant<Bits<64>> = choice_bits(),
+        first_choice: Constant<Bits<64>> = first_choice(),
+        cycles_per_us: Constant<Bits<16>> = cycles_per_us(CLOCK_KHZ),
+        fraction: Constant<Bits<4>> = number(FRACTION),
         first: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::ADDRESS_LOW, 0),
         last: Constant<Bits<PLACE_BITS>> = place(&port::BLOCK, &port::ADDRESS_HIGH, PORT_ADDRESSES - 1),
         high_at: Constant<Bits<7>> = number(64),
     }
 }
 
+impl PortTable {
+    /// The port of a card with this core clock; `default()` has 250 MHz.
+    ///
+    /// # Panics
+    /// If the clock is beyond 4 GHz.
+    #[must_use]
+    pub fn new(clock_khz: u64) -> Self {
+        Self { cycles_per_us: cycles_per_us(clock_khz), ..Self::default() }
+    }
+}
+
 impl Logic for PortTable {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, shown, kept);
-        dff_setup!(self, clock, found, mac_bytes, raw_word, is_stored, half_store);
+        clock!(self, clock, shown, kept, cycles);
+        dff_setup!(self, clock, found, mac_bytes, choices, is_stored, half_store);
 
         // A store goes over what was there.
         self.half.next = bit_cast::<5, 13>(self.store.val().place - self.first.val());
@@ -118,12 +152,16 @@ impl Logic for PortTable {
             self.mac_bytes.d.next = (self.mac_bytes.q.val() & !bit_cast::<48, 64>(self.store.val().mask))
                 | bit_cast::<48, 64>(self.store.val().data & self.store.val().mask);
         }
-        if self.store.val().valid & (self.store.val().place == self.raw_place.val()) {
-            self.raw_word.d.next = (self.raw_word.q.val() & !self.store.val().mask)
-                | (self.store.val().data & self.store.val().mask & self.raw_bits.val());
+        if self.store.val().valid & (self.store.val().place == self.choices_place.val()) {
+            self.choices.d.next = (self.choices.q.val() & !self.store.val().mask)
+                | (self.store.val().data & self.store.val().mask & self.choice_bits.val());
         }
-        self.raw_queue_pair.next = bit_cast::<24, 64>(self.raw_word.q.val() >> self.raw_number_at.val());
-        self.raw_enable.next = self.raw_word.q.val().get_bit(self.raw_enable_at.val().index());
+        self.raw_queue_pair.next = bit_cast::<24, 64>(self.choices.q.val() >> self.raw_number_at.val());
+        self.raw_enable.next = self.choices.q.val().get_bit(self.raw_enable_at.val().index());
+        self.cycles.enable.next = true;
+        self.cycles.a.next = bit_cast::<16, 64>(self.choices.q.val() >> self.interval_at.val());
+        self.cycles.b.next = self.cycles_per_us.val();
+        self.cnp_interval.next = (self.cycles.p.val() >> self.fraction.val()) + 1;
         self.forward_mac.forward.next = self.mac_bytes.q.val();
         self.mac.next = self.forward_mac.reversed.val();
 
@@ -161,8 +199,8 @@ impl Logic for PortTable {
         if self.place.val() == self.mac_place.val() {
             self.found.d.next = bit_cast::<64, 48>(self.mac_bytes.q.val());
         }
-        if self.place.val() == self.raw_place.val() {
-            self.found.d.next = self.raw_word.q.val();
+        if self.place.val() == self.choices_place.val() {
+            self.found.d.next = self.choices.q.val();
         }
         if (self.place.val() >= self.first.val())
             & (self.place.val() <= self.last.val())
@@ -174,7 +212,7 @@ impl Logic for PortTable {
         if self.reset.val() {
             self.is_stored.d.next = 0.into();
             self.mac_bytes.d.next = 0.into();
-            self.raw_word.d.next = 0.into();
+            self.choices.d.next = self.first_choice.val();
             self.half_store.d.next.valid = false;
         }
     }

@@ -43,7 +43,7 @@ block! {
     /// - **Ports** `command`, `reply`, `row`, `invalidate`, `done`, `drain`, `drained`, `settle`, `settled`: as there. `open`:
     ///   the table is clean. `free`: nobody else is at the table. `holds`: its command is, or will be when it is free: from
     ///   `Look` on until the table and the MMU's row are written, but no longer, so that others go on while a region
-    ///   ends. `turn`, `kept`, `bound_count`, `beyond`: to the table and from it. `busy`: a command is inside.
+    ///   ends. `parts`: a bound window ends. `turn`, `kept`, `bound_count`, `beyond`: to the table and from it. `busy`: a command is inside.
     /// - **Latency, rate, back-pressure** as there.
     /// - **Reset** forgets the command.
     pub struct Commands<const MRS: usize> {
@@ -65,6 +65,7 @@ block! {
         pub kept: Signal<In, Kept<MRS>>,
         pub bound_count: Signal<In, Bits<MRS>>,
         pub beyond: Signal<In, Bit>,
+        pub parts: Signal<Out, Bit>,
         pub busy: Signal<Out, Bit>,
         judge: Judge,
         row_of: RowOf,
@@ -114,6 +115,7 @@ impl<const MRS: usize> Logic for Commands<MRS> {
             (self.step.q.val() == Step::Act) & (self.verdict.q.val().begins | self.verdict.q.val().ends);
         self.turn.next.write_index = bit_cast::<MRS, 32>(self.object.q.val());
         self.turn.next.write_kept = self.stored.val();
+        self.parts.next = self.step.q.val() == Step::Part;
         self.turn.next.count = self.step.q.val() == Step::Part;
         self.turn.next.count_index = self.parent.q.val();
         self.turn.next.count_windows = self.bound_count.val() - 1;

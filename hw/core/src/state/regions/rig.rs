@@ -284,6 +284,26 @@ impl Rig {
         *cause
     }
 
+    /// A queue pair has ended; cycles until its windows have.
+    pub(super) fn leave(&mut self, qpn: u32) -> u64 {
+        let rows = self.owner.leave(qpn);
+        self.rows.extend(rows.into_iter().map(|row| (row, false)));
+        let leaver = self.bench.model().port("leaver").expect("the port exists");
+        self.bench.model_mut().set(leaver, u64::from(qpn));
+        self.set("leaves", true);
+        self.step();
+        self.set("leaves", false);
+        let start = self.bench.cycle();
+        while !read::<bool>(&self.bench, "left") {
+            assert!(self.bench.cycle() - start < LIMIT, "the windows do not end");
+            self.step();
+        }
+        let cycles = self.bench.cycle() - start + 1;
+        self.step();
+        assert!(self.rows.is_empty(), "rows that the MMU was not told of");
+        cycles
+    }
+
     pub(super) fn port<T: Packed>(&self, name: &str) -> T {
         read(&self.bench, name)
     }

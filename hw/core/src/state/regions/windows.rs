@@ -18,6 +18,10 @@ use crate::stream::{StreamSink, StreamSource};
 enum Step {
     /// It holds none.
     Idle,
+    /// Asks the table for the next place, when nobody else is there.
+    Seek,
+    /// Is there a window of the queue pair that has ended?
+    Find,
     /// Asks the table for the window, when nobody else is there.
     Look,
     /// Keeps it, and asks for the region under it, or to be under it.
@@ -37,7 +41,10 @@ block! {
     ///
     /// Once at the table it waits for nothing but the MMU to take a row, which no drain and no command holds up.
     ///
-    /// - **Ports** `work`, `reply`, `row`: as there. `open`: the table is clean. `free`: nobody else is at the table, nor
+    /// When a queue pair ends, its windows do: the table is gone through, and each of them has its key ended as by a work of this host. Works
+    /// go on between two places.
+    ///
+    /// - **Ports** `work`, `reply`, `row`, `leaves`, `leaver`, `left`: as there; `parts`: a window that was bound has ended otherwise. `open`: the table is clean. `free`: nobody else is at the table, nor
     ///   waits for it. `holds`: its work is. `turn`, `kept`, `bound_count`: to the table and from it. `busy`: a work is inside.
     /// - **Latency, rate, back-pressure** as there.
     /// - **Reset** forgets the work.
@@ -53,6 +60,10 @@ block! {
         pub turn: Signal<Out, TableUse<MRS>>,
         pub kept: Signal<In, Kept<MRS>>,
         pub bound_count: Signal<In, Bits<MRS>>,
+        pub leaves: Signal<In, Bit>,
+        pub leaver: Signal<In, Bits<24>>,
+        pub left: Signal<Out, Bit>,
+        pub parts: Signal<In, Bit>,
         pub busy: Signal<Out, Bit>,
         consent: Consent<MRS>,
         row_of: RowOf,
@@ -60,6 +71,16 @@ block! {
         held: Reg<KeyWork>,
         window: Reg<Kept<MRS>>,
         cause: Reg<Bits<3>>,
+        /// Windows that are bound.
+        bound: Reg<Bits<MRS>>,
+        /// A queue pair has ended; the place to be looked at next; all have been.
+        is_leaving: Reg<Bit>,
+        place: Reg<Bits<MRS>>,
+        is_through: Reg<Bit>,
+        /// What is carried out is no work, but the end of a window with its queue pair: nobody waits for an answer.
+        ends_alone: Reg<Bit>,
+        is_mine: Signal<Local, Bit>,
+        is_left: Signal<Local, Bit>,
         binds: Signal<Local, Bit>,
         acts: Signal<Local, Bit>,
         /// The window's number, and that of the region.
@@ -70,6 +91,9 @@ block! {
         stored: Signal<Local, Kept<MRS>>,
         told: Signal<Local, RegionRow>,
         bind: Constant<Bits<2>> = number(KeyVerb::Bind as u64),
+        invalidate: Constant<Bits<2>> = number(KeyVerb::Invalidate as u64),
+        pd_at: Constant<Bits<8>> = number(Region::PD.offset()),
+        last: Constant<Bits<MRS>> = Constant::new(Bits::mask()),
         nothing: Constant<RegionRow> = Constant::new(RegionRow::default()),
         own: Constant<Bits<BODY_BITS>> = Constant::new(ones([Region::PD, Region::WINDOW])),
         base_at: Constant<Bits<8>> = number(Region::BASE.offset()),
@@ -83,9 +107,10 @@ impl<const MRS: usize> Logic for Windows<MRS> {
     #[hdl_gen]
     #[expect(clippy::too_many_lines, reason = "an arm for each step, and what all of them share")]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, held, window, cause);
-        self.busy.next = self.step.q.val() != Step::Idle;
-        self.holds.next = (self.step.q.val() == Step::Window)
+        dff_setup!(self, clock, step, held, window, cause, bound, is_leaving, place, is_through, ends_alone);
+        self.busy.next = (self.step.q.val() != Step::Idle) | self.is_leaving.q.val();
+        self.holds.next = (self.step.q.val() == Step::Find)
+            | (self.step.q.val() == Step::Window)
             | (self.step.q.val() == Step::Judge)
             | (self.step.q.val() == Step::Act)
             | (self.step.q.val() == Step::Tell);
@@ -96,8 +121,13 @@ impl<const MRS: usize> Logic for Windows<MRS> {
             self.parent.next = bit_cast::<MRS, 32>(self.held.q.val().region >> 8);
         }
 
-        self.turn.next.read = (self.step.q.val() == Step::Look) | (self.step.q.val() == Step::Window);
+        self.turn.next.read = (self.step.q.val() == Step::Seek)
+            | (self.step.q.val() == Step::Look)
+            | (self.step.q.val() == Step::Window);
         self.turn.next.index = self.held.q.val().key >> 8;
+        if self.step.q.val() == Step::Seek {
+            self.turn.next.index = bit_cast::<32, MRS>(self.place.q.val());
+        }
         if self.step.q.val() == Step::Window {
             self.turn.next.index = bit_cast::<32, MRS>(self.kept.val().parent);
             if self.binds.val() {
@@ -148,14 +178,59 @@ impl<const MRS: usize> Logic for Windows<MRS> {
         self.row.valid.next = self.step.q.val() == Step::Tell;
         self.row.payload.next.region = self.number.val();
         self.row.payload.next.row = self.told.val();
+        if self.parts.val() | (self.acts.val() & !self.binds.val()) {
+            self.bound.d.next = self.bound.q.val() - 1;
+        } else if self.acts.val() {
+            self.bound.d.next = self.bound.q.val() + 1;
+        }
+
+        // A queue pair has no windows any more: none is left of anybody, or all places have been looked at.
+        if self.leaves.val() {
+            self.is_leaving.d.next = true;
+            self.is_through.d.next = false;
+            self.place.d.next = 0.into();
+        }
+        self.is_mine.next = self.kept.val().bound & (self.kept.val().qpn == self.leaver.val());
+        self.is_left.next = self.is_leaving.q.val()
+            & (self.step.q.val() == Step::Idle)
+            & (self.is_through.q.val() | !self.bound.q.val().any());
+        if self.is_left.val() {
+            self.is_leaving.d.next = false;
+        }
+        self.left.next = self.is_left.val();
         self.work.ready.next = self.open.val() & (self.step.q.val() == Step::Idle);
         self.reply.valid.next = self.step.q.val() == Step::Answer;
         self.reply.payload.next = self.cause.q.val();
 
         match self.step.q.val() {
             Step::Idle => {
+                self.ends_alone.d.next = false;
                 if self.open.val() & self.work.valid.val() {
                     self.held.d.next = self.work.payload.val();
+                    self.step.d.next = Step::Look;
+                } else if self.is_leaving.q.val() & !self.is_left.val() {
+                    self.step.d.next = Step::Seek;
+                }
+            }
+            Step::Seek => {
+                if self.free.val() {
+                    self.step.d.next = Step::Find;
+                }
+            }
+            Step::Find => {
+                self.place.d.next = self.place.q.val() + 1;
+                self.is_through.d.next = self.place.q.val() == self.last.val();
+                self.step.d.next = Step::Seek;
+                if (self.place.q.val() == self.last.val()) | self.work.valid.val() {
+                    self.step.d.next = Step::Idle;
+                }
+                if self.is_mine.val() {
+                    self.ends_alone.d.next = true;
+                    self.held.d.next.verb = self.invalidate.val();
+                    self.held.d.next.qpn = self.leaver.val();
+                    self.held.d.next.pd = self.kept.val().body.get_bits::<16>(self.pd_at.val().index());
+                    self.held.d.next.key = (bit_cast::<32, MRS>(self.place.q.val()) << 8)
+                        | bit_cast::<32, 8>(self.kept.val().body.get_bits::<8>(self.key_at.val().index()));
                     self.step.d.next = Step::Look;
                 }
             }
@@ -176,11 +251,17 @@ impl<const MRS: usize> Logic for Windows<MRS> {
                 self.step.d.next = Step::Tell;
                 if self.cause.q.val().any() {
                     self.step.d.next = Step::Answer;
+                    if self.ends_alone.q.val() {
+                        self.step.d.next = Step::Idle;
+                    }
                 }
             }
             Step::Tell => {
                 if self.row.ready.val() {
                     self.step.d.next = Step::Answer;
+                    if self.ends_alone.q.val() {
+                        self.step.d.next = Step::Idle;
+                    }
                 }
             }
             Step::Answer => {
@@ -191,6 +272,8 @@ impl<const MRS: usize> Logic for Windows<MRS> {
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.bound.d.next = 0.into();
+            self.is_leaving.d.next = false;
         }
     }
 }

@@ -88,6 +88,19 @@ impl Owner {
         (!is_inside).then_some(KeyCause::Bounds)
     }
 
+    /// A queue pair has ended, and its windows with it: what the MMU is to be told.
+    pub(super) fn leave(&mut self, qpn: u32) -> Vec<RowWrite<MRS>> {
+        let mine: Vec<u32> =
+            self.bonds.iter().filter(|(_, bond)| bond.qpn == qpn).map(|(number, _)| *number).collect();
+        let end = |number| {
+            let window = self.regions.get_mut(&number).expect("it is bound");
+            *window = Region { pd: window.pd, window: true, ..Region::default() };
+            self.bonds.remove(&number);
+            RowWrite { region: u64::from(number).into(), row: RegionRow::default() }
+        };
+        mine.into_iter().map(end).collect()
+    }
+
     /// What the MMU is to be told, and the answer.
     pub(super) fn work(&mut self, work: &Work) -> (Option<RowWrite<MRS>>, u8) {
         if let Some(cause) = self.refusal(work) {

@@ -26,12 +26,13 @@ block! {
     /// The first reason to refuse wins: the verb, the number, the object's existence, the attributes, the fields in the order of the
     /// body. A queue begins without a limit.
     ///
-    /// - **Ports** `command`: what is asked; `kept`: its queue; `is_beyond`: whose number the table does not have. `reply`: the answer.
+    /// - **Ports** `command`: what is asked; `kept`: its queue, with `is_told` without the limit; `is_beyond`: whose number the table does not have. `reply`: the answer.
     ///   `changes`: `after` is the queue from now on; `begins`: it is a new one.
     /// - **Latency** 0 cycles. **Reset** none.
     pub struct Judge<const PAGES: usize> {
         pub command: Signal<In, ObjectCommand>,
         pub kept: Signal<In, Kept>,
+        pub is_told: Signal<In, Bit>,
         pub is_beyond: Signal<In, Bit>,
         pub reply: Signal<Out, ObjectReply>,
         pub changes: Signal<Out, Bit>,
@@ -152,6 +153,10 @@ impl<const PAGES: usize> Logic for Judge<PAGES> {
         self.reply.next.body = 0.into();
         if (self.command.val().verb == self.query.val()) & (self.status.val() == self.done.val()) {
             self.reply.next.body = bit_cast::<896, BODY_BITS>(self.kept.val().body);
+            if self.is_told.val() {
+                self.reply.next.body =
+                    bit_cast::<896, BODY_BITS>(self.kept.val().body & !self.limit_mask.val());
+            }
         }
     }
 }

@@ -45,6 +45,8 @@ pub(super) struct Owner {
     pub(super) queues: BTreeMap<u32, (SharedQueue, u8)>,
     /// Rounds outlive their queues.
     rounds: BTreeMap<u32, u8>,
+    /// The last round of which an event has told.
+    told: BTreeMap<u32, u8>,
 }
 
 fn fault(queue: &SharedQueue, pages: u16) -> Option<usize> {
@@ -61,7 +63,12 @@ fn fault(queue: &SharedQueue, pages: u16) -> Option<usize> {
 
 impl Owner {
     pub(super) fn new(capacity: u32, pages: u16) -> Self {
-        Self { capacity, pages, queues: BTreeMap::new(), rounds: BTreeMap::new() }
+        Self { capacity, pages, queues: BTreeMap::new(), rounds: BTreeMap::new(), told: BTreeMap::new() }
+    }
+
+    /// An event tells of a limit.
+    pub(super) fn tell(&mut self, number: u32, round: u8) {
+        self.told.insert(number, round);
     }
 
     /// The reply, and whether a queue begins.
@@ -97,7 +104,9 @@ impl Owner {
                 (ObjectReply::default(), false)
             }
             Some(Verb::Query) => {
-                let body = from_bytes(&self.queues[&ask.object].0.to_bytes());
+                let (queue, round) = self.queues[&ask.object];
+                let limit = if self.told.get(&ask.object) == Some(&round) { 0 } else { queue.limit };
+                let body = from_bytes(&SharedQueue { limit, ..queue }.to_bytes());
                 (ObjectReply { body, ..ObjectReply::default() }, false)
             }
             Some(Verb::Destroy) => {

@@ -7,7 +7,7 @@ use crate::constant::number;
 use crate::prim::ram::{BlockRam, LutRam};
 use crate::prim::reg::Reg;
 use crate::record;
-use crate::transport::records::SharedRow;
+use crate::transport::records::{LimitTold, SharedRow};
 
 /// Bits of a queue's body.
 pub const BODY_BITS: usize = SharedQueue::LEN * 8;
@@ -24,11 +24,23 @@ record! {
     }
 }
 
+record! {
+    /// What was told of a queue's limit.
+    pub struct Told {
+        /// An event was given.
+        pub told: Bit,
+        /// For the limit of this round.
+        pub round: Bits<8>,
+    }
+}
+
 block! {
     /// Holds `2^SRQS` queues.
     ///
+    /// A limit that was told of counts no more. It stays in the row, where whoever tells of it knows that; the owner shows none.
+    ///
     /// - **Ports** `read`, `index`: `kept` shows that queue from the next cycle on, until the next read, and `beyond` that there is no
-    ///   such place, where none `exists`. `row_enable`, `row_index`, `row`: likewise, for two others. `probe`, `exists`: is there such
+    ///   such place, where none `exists`; `is_told`: an event has told of its limit; `limit_told`: one does. `row_enable`, `row_index`, `row`: likewise, for two others. `probe`, `exists`: is there such
     ///   a queue? `write`, `write_index`, `write_kept`: stores one at the clock edge. `ready`: the table is clean.
     /// - **Latency** 1 cycle, to `exists` 0. **Rate** a read of each kind and a write per cycle; a read during a write of the same place
     ///   gives the *old* content.
@@ -41,6 +53,8 @@ block! {
         pub index: Signal<In, Bits<32>>,
         pub kept: Signal<Out, Kept>,
         pub beyond: Signal<Out, Bit>,
+        pub is_told: Signal<Out, Bit>,
+        pub limit_told: Signal<In, LimitTold>,
         pub row_enable: [Signal<In, Bit>; 2],
         pub row_index: [Signal<In, Bits<24>>; 2],
         pub row: [Signal<Out, SharedRow>; 2],
@@ -53,6 +67,7 @@ block! {
         queues: BlockRam<Kept, SRQS>,
         rows: [BlockRam<SharedRow, SRQS>; 2],
         existence: LutRam<Bit, SRQS>,
+        told: BlockRam<Told, SRQS>,
         is_beyond: Reg<Bit>,
         is_row_beyond: [Reg<Bit>; 2],
         scrubbing: Reg<Bit>,
@@ -79,7 +94,7 @@ block! {
 impl<const SRQS: usize> Logic for Table<SRQS> {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, queues, existence);
+        clock!(self, clock, queues, existence, told);
         dff_setup!(self, clock, is_beyond, scrubbing, scrubbed);
         self.queues.read_enable.next = self.read.val();
         self.queues.read_address.next = bit_cast::<SRQS, 32>(self.index.val());
@@ -101,6 +116,18 @@ impl<const SRQS: usize> Logic for Table<SRQS> {
             self.stored.next = self.nothing.val();
             self.scrubbed.d.next = self.scrubbed.q.val() + 1;
             self.scrubbing.d.next = self.scrubbed.q.val() != self.last.val();
+        }
+        self.told.read_enable.next = self.read.val();
+        self.told.read_address.next = bit_cast::<SRQS, 32>(self.index.val());
+        self.is_told.next = self.told.read_data.val().told
+            & (self.told.read_data.val().round == self.queues.read_data.val().round);
+        self.told.write_enable.next = self.limit_told.val().valid | self.scrubbing.q.val();
+        self.told.write_address.next = bit_cast::<SRQS, 24>(self.limit_told.val().number);
+        self.told.write_data.next.told = true;
+        self.told.write_data.next.round = self.limit_told.val().round;
+        if self.scrubbing.q.val() {
+            self.told.write_address.next = self.scrubbed.q.val();
+            self.told.write_data.next.told = false;
         }
         self.ready.next = !self.scrubbing.q.val();
         self.queues.write_enable.next = self.stores.val();

@@ -6,9 +6,10 @@ use stroma_verilate::{Bench, SinkId, SourceId, SplitMix64};
 
 use super::SharedQueues;
 use super::model::{Ask, Owner};
+use crate::pack::{Packed, to_bytes};
 use crate::state::command::ObjectReply;
 use crate::testing::{collect, push, read, stalls, verilated};
-use crate::transport::records::SharedRow;
+use crate::transport::records::{LimitTold, SharedRow};
 
 const SRQS: usize = 3;
 const PAGES: usize = 2;
@@ -56,6 +57,17 @@ impl Rig {
     fn set(&mut self, port: &str, value: u64) {
         let port = self.bench.model().port(port).unwrap_or_else(|error| panic!("{error}"));
         self.bench.model_mut().set(port, value);
+    }
+
+    /// An event tells of the limit of a round.
+    fn tell(&mut self, number: u32, round: u8) {
+        let told =
+            LimitTold { valid: true, number: u64::from(number).into(), round: u64::from(round).into() };
+        let port = self.bench.model().port("limit_told").expect("the port exists");
+        self.bench.model_mut().set_wide(port, &told.to_words());
+        self.bench.step();
+        self.bench.model_mut().set_wide(port, &LimitTold::default().to_words());
+        self.owner.tell(number, round);
     }
 
     fn rows(&mut self, number: u32) {
@@ -114,6 +126,11 @@ fn agrees_with_the_model() {
             let attributes =
                 if rng.below(8) == 0 { rng.below(4) } else { u64::from(verb == Verb::Modify as u8) };
             let reply = rig.ask(&Ask { verb, object, attributes, queue: queue(&mut rng) });
+            if rng.below(3) == 0 {
+                let number = u32::try_from(rng.below(3)).expect("small");
+                let round = rig.owner.row(number).map_or(0, |row| u64::from(row.round)) + rng.below(2);
+                rig.tell(number, round.to_le_bytes()[0]);
+            }
             done += u32::from(!reply.status.any());
         }
         assert!(done > 50, "only {done} commands were carried out");
@@ -133,6 +150,26 @@ fn a_limit_that_is_set_again_is_a_new_round() {
     let third = rig.owner.row(2).expect("it is there");
     assert_eq!((second.limit, third.limit), (9_u64.into(), 9_u64.into()));
     assert!(first.round != second.round && second.round != third.round);
+}
+
+#[test]
+fn a_limit_that_was_told_of_is_none_until_it_is_set_again() {
+    let mut rig = Rig::new();
+    let queue = SharedQueue { base: 0x4000, log: 4, stride: 1, limit: 9, ..SharedQueue::default() };
+    let limit = |rig: &mut Rig| {
+        let reply = rig.ask(&Ask::new(Verb::Query, 2, queue));
+        SharedQueue::parse(&to_bytes(reply.body)).expect("long enough").limit
+    };
+    rig.ask(&Ask::new(Verb::Create, 2, queue));
+    for round in 1..4 {
+        rig.ask(&Ask::new(Verb::Modify, 2, queue));
+        rig.tell(2, round - 1);
+        assert_eq!(limit(&mut rig), 9, "the event of a round before came late");
+        rig.tell(2, round);
+        assert_eq!(limit(&mut rig), 0);
+        let row = rig.owner.row(2).expect("it is there");
+        assert_eq!(u64::from(row.limit), 9, "as whoever tells of it knows it");
+    }
 }
 
 #[test]

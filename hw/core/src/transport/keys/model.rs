@@ -73,8 +73,8 @@ impl Item {
     }
 }
 
-/// Ways on which memory is reached under a key: arrivals, atomics, answers.
-pub(super) const WAYS: usize = 3;
+/// Ways on which memory is reached under a key: arrivals, atomics, answers, reads and writes of kernels.
+pub(super) const WAYS: usize = 5;
 
 /// What has passed on each of them, counted without end.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,24 +83,24 @@ pub(super) struct Ways {
     pub(super) left: [u64; WAYS],
 }
 
-/// A wait for what was under way: arrivals and answers at its begin, atomics when those arrivals are through.
+/// A wait for what was under way: all but atomics at its begin, and those when the arrivals are through.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
-    arrivals: u64,
-    answers: u64,
+    entered: [u64; WAYS],
     atomics: Option<u64>,
 }
 
 impl Wait {
     pub(super) fn begin(ways: &Ways) -> Self {
-        Self { arrivals: ways.entered[0], answers: ways.entered[2], atomics: None }
+        Self { entered: ways.entered, atomics: None }
     }
 
     /// A cycle is over; whether the wait may be.
     pub(super) fn look(&mut self, ways: &Ways) -> bool {
-        if self.atomics.is_none() && ways.left[0] >= self.arrivals {
+        if self.atomics.is_none() && ways.left[0] >= self.entered[0] {
             self.atomics = Some(ways.entered[1]);
         }
-        ways.left[2] >= self.answers && self.atomics.is_some_and(|atomics| ways.left[1] >= atomics)
+        let have_left = (2..WAYS).all(|way| ways.left[way] >= self.entered[way]);
+        have_left && self.atomics.is_some_and(|atomics| ways.left[1] >= atomics)
     }
 }

@@ -14,7 +14,7 @@ use crate::testing::{collect, noise, push, read, verilated};
 use crate::transport::records::{KeyJob, KeyedRow, Nudge};
 
 /// The names of the ways.
-pub(super) const NAMES: [&str; WAYS] = ["arrival", "atomic", "answer"];
+pub(super) const NAMES: [&str; WAYS] = ["arrival", "atomic", "answer", "kernel_read", "kernel_write"];
 /// log2 of the queue pairs.
 pub(super) const QPS: usize = 2;
 /// Cycles after which Keys count as stuck.

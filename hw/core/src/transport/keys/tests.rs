@@ -101,6 +101,10 @@ fn rust_and_verilog_agree() {
                 atomic_leaves,
                 answer_enters,
                 answer_leaves,
+                kernel_read_enters,
+                kernel_read_leaves,
+                kernel_write_enters,
+                kernel_write_leaves,
                 begins
             ]
         ),
@@ -128,6 +132,10 @@ fn rust_and_verilog_agree() {
                 atomic_leaves,
                 answer_enters,
                 answer_leaves,
+                kernel_read_enters,
+                kernel_read_leaves,
+                kernel_write_enters,
+                kernel_write_leaves,
                 done.ready,
                 error.ready,
                 nudge.ready,

@@ -19,8 +19,10 @@ record! {
         pub is_response: Bit,
         /// A congestion notification for a queue pair of this card.
         pub is_notification: Bit,
-        /// A request that met congestion on its way; of a datagram nobody is told.
+        /// A request or an answer that met congestion on its way; of a datagram nobody is told.
         pub is_marked: Bit,
+        /// A request on a connection that is not ready to send yet.
+        pub is_first: Bit,
         /// A packet that goes no further, and has payload.
         pub throws: Bit,
     }
@@ -120,6 +122,7 @@ block! {
             QueuePairState::Drained,
             QueuePairState::Error,
         ]),
+        receiving_state: Constant<Bits<3>> = number(QueuePairState::ReadyToReceive as u8),
         /// Receives come back when nothing is received any more.
         recall_state: Constant<Bits<3>> = number(QueuePairState::Error as u8),
     }
@@ -208,7 +211,11 @@ impl Logic for Judge {
         self.judgement.next.is_notification =
             self.is_mine.val() & self.notifications.val().get_bit(self.head.val().op.index());
         // Both ECN bits: a router on the way was congested.
-        self.judgement.next.is_marked = self.request.val() & !self.is_datagram.val() & self.ecn.val().all();
+        self.judgement.next.is_marked =
+            ((self.request.val() & !self.is_datagram.val()) | self.response.val()) & self.ecn.val().all();
+        self.judgement.next.is_first = self.request.val()
+            & !self.is_datagram.val()
+            & (self.row.val().state == self.receiving_state.val());
         self.judgement.next.throws = !self.is_nudge.val()
             & !self.request.val()
             & !self.response.val()

@@ -30,8 +30,10 @@ pub struct Outcome {
     pub response: Option<Arrival>,
     /// For whoever has the payload.
     pub order: Option<Order>,
-    /// This queue pair's request met congestion.
+    /// A request or an answer of this queue pair's peer met congestion.
     pub notice: Option<Bits<24>>,
+    /// This connection is not ready to send yet, and has a request.
+    pub first: Option<Bits<24>>,
     /// A packet for nobody.
     pub dropped: bool,
     /// One that was deferred.
@@ -236,13 +238,15 @@ pub fn packet(head: &Head, row: &PeerRow, port: Port, pause: bool, colour: bool)
     let qpn = addressee(head, port.station);
     let arrival = Arrival { qpn, ..described(head, row, colour) };
     let order = Some(Order { is_request, drops: false, ..order });
+    let notice = (small(head.tclass) % 4 == 3 && !is_datagram(row)).then_some(qpn);
     match state(row) {
         Some(ReadyToReceive | ReadyToSend | Drained) if is_request => {
-            let notice = (small(head.tclass) % 4 == 3 && !is_datagram(row)).then_some(qpn);
-            Outcome { request: Some(arrival), order, notice, ..Outcome::default() }
+            let is_first = state(row) == Some(ReadyToReceive) && !is_datagram(row);
+            let first = is_first.then_some(qpn);
+            Outcome { request: Some(arrival), order, notice, first, ..Outcome::default() }
         }
         Some(ReadyToSend | Drained) if !is_request => {
-            Outcome { response: Some(arrival), order, ..Outcome::default() }
+            Outcome { response: Some(arrival), order, notice, ..Outcome::default() }
         }
         _ => nobody,
     }

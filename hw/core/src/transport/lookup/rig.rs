@@ -40,8 +40,8 @@ pub(super) struct Rig {
     pub(super) bench: Bench,
     pub(super) head: SourceId,
     pub(super) nudge: SourceId,
-    /// Requests, answers, orders, notices.
-    pub(super) sinks: [SinkId; 4],
+    /// Requests, answers, orders, notices, first requests.
+    pub(super) sinks: [SinkId; 5],
     pub(super) rows: Vec<PeerRow>,
     pub(super) addresses: Vec<Bits<128>>,
     /// Groups of the port, each with its queue pair.
@@ -69,7 +69,7 @@ impl Rig {
     pub(super) fn new(rows: Vec<PeerRow>, addresses: Vec<Bits<128>>) -> Self {
         let mut bench = verilated("lookup_bed", Bed::default);
         let [head, nudge] = ["head", "nudge"].map(|name| bench.source(name).expect("the stream exists"));
-        let sinks = ["request", "response", "order", "notice"]
+        let sinks = ["request", "response", "order", "notice", "first"]
             .map(|name| bench.sink(name).expect("the stream exists"));
         bench.reset(2);
         let mut rig = Self {
@@ -247,10 +247,10 @@ impl Rig {
         }
     }
 
-    pub(super) fn pauses(&mut self, [head, nudge, request, response, order, notice]: [Pause; 6]) {
+    pub(super) fn pauses(&mut self, [head, nudge, request, response, order, notice, first]: [Pause; 7]) {
         self.bench[self.head].pause(head);
         self.bench[self.nudge].pause(nudge);
-        for (sink, pause) in self.sinks.into_iter().zip([request, response, order, notice]) {
+        for (sink, pause) in self.sinks.into_iter().zip([request, response, order, notice, first]) {
             self.bench[sink].pause(pause);
         }
     }
@@ -266,6 +266,11 @@ impl Rig {
         assert_eq!(collect::<Arrival>(&mut self.bench, self.sinks[0]), requests, "requests");
         assert_eq!(collect::<Arrival>(&mut self.bench, self.sinks[1]), responses, "responses");
         assert_eq!(collect::<Order>(&mut self.bench, self.sinks[2]), orders, "orders");
+        // Some may be forgotten; the rest keep their order.
+        let mut firsts = wanted.iter().filter_map(|outcome| outcome.first);
+        let found = collect::<Bits<24>>(&mut self.bench, self.sinks[4]);
+        assert!(found.iter().all(|first| firsts.any(|other| other == *first)), "first requests");
+        assert!(found.len() >= NOTICES.min(wanted.iter().filter(|outcome| outcome.first.is_some()).count()));
         (collect(&mut self.bench, self.sinks[3]), notices)
     }
 

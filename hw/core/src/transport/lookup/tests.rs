@@ -187,6 +187,7 @@ fn agrees_with_the_model() {
         ("payload thrown away", count(&|outcome| outcome.order.is_some_and(|order| order.drops))),
         ("packets without trace", count(&|outcome| outcome.dropped && outcome.order.is_none())),
         ("notices", count(&|outcome| outcome.notice.is_some())),
+        ("first requests", count(&|outcome| outcome.first.is_some())),
         ("notifications", count(&|outcome| outcome.notified)),
         ("deferred requests", count(&|outcome| outcome.request.is_some_and(|arrival| arrival.again))),
         ("deferred requests that nobody takes", count(&|outcome| outcome.lost)),
@@ -200,7 +201,7 @@ fn agrees_with_the_model() {
 fn survives_stalls() {
     let mut rig = rig(2);
     rig.turns = (30, 200);
-    for (seed, stall) in (20..).zip(stalls_of::<6>()) {
+    for (seed, stall) in (20..).zip(stalls_of::<7>()) {
         rig.pauses(stall);
         let heads = heads(&rig, seed, 60);
         rig.send_heads(&heads);
@@ -238,7 +239,8 @@ fn rust_and_verilog_agree() {
                 request.ready,
                 response.ready,
                 order.ready,
-                notice.ready
+                notice.ready,
+                first.ready
             ]
         ),
     ];

@@ -2,7 +2,7 @@
 
 pub(super) mod memory;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use stroma_abi::desc::{Cqe, Event, Status};
 use stroma_abi::wire::{NakCode, Syndrome};
@@ -99,8 +99,8 @@ pub(super) struct Kept {
 /// Which queue pairs have failed, with what has still to be told.
 #[derive(Debug, Default)]
 pub(super) struct Twin {
-    /// Unreliable ones of which the message under way has.
-    pub(super) spoiled: BTreeSet<u64>,
+    /// Unreliable ones of which the message under way has, and how its completion tells.
+    pub(super) spoiled: BTreeMap<u64, u64>,
     pub(super) failed: BTreeMap<u64, Option<Kept>>,
 }
 
@@ -167,11 +167,15 @@ impl Twin {
         }
         let is_theirs = is_request && errand.list.index() == List::None as usize;
         let has_failed = self.failed.contains_key(&qpn);
-        let spoils = errand.unreliable && is_theirs && refusal != 0;
-        if errand.unreliable && !has_failed && (self.spoiled.contains(&qpn) || spoils) {
-            self.spoiled.insert(qpn);
+        let has_list = errand.list.index() != List::None as usize;
+        let is_short = errand.fails && has_list && u64::from(errand.status) == code(Status::LocalLength);
+        let is_denied = is_theirs && refusal != 0;
+        let is_spoiled = self.spoiled.contains_key(&qpn) && !errand.fails;
+        if errand.unreliable && !has_failed && (is_short || is_denied || is_spoiled) {
+            let status = code(if is_short { Status::LocalLength } else { Status::RemoteAccess });
+            let status = *self.spoiled.entry(qpn).or_insert(status);
             if errand.completes {
-                tell(errand, code(Status::RemoteAccess), errand.vendor.into(), 0, out);
+                tell(errand, status, errand.vendor.into(), 0, out);
             }
             return true;
         }

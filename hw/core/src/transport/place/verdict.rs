@@ -17,7 +17,8 @@ block! {
     /// does. Requests and answers have completions of their own, so it is kept for one of the two.
     ///
     /// On an unreliable connection the peer is told nothing. A range that it named and may not have ends the message, and nothing else: what comes of
-    /// that afterwards is thrown away, and a receive that its end completes is completed with `RemoteAccess`.
+    /// that afterwards is thrown away, and a receive that its end completes is completed with `RemoteAccess`. So does a receive that is too
+    /// short for it: it is completed with `LocalLength` at the end of the message.
     ///
     /// - **Ports** `errand`, `is_request`; `refusal`: 0, or the [`Cause`] for which its range was refused; `failure`: of its queue pair.
     ///   `judged`: the errand as it has to end: `answer` is the task, `fails` the error, `completes` the completion,
@@ -39,6 +40,9 @@ block! {
         pub drops: Signal<Out, Bit>,
         is_answered: Signal<Local, Bit>,
         is_spoiled: Signal<Local, Bit>,
+        is_short: Signal<Local, Bit>,
+        breaks: Signal<Local, Bit>,
+        broken_by: Signal<Local, Bits<8>>,
         tells: Signal<Local, Bit>,
         is_kept: Signal<Local, Bit>,
         has_list: Signal<Local, Bit>,
@@ -49,6 +53,7 @@ block! {
         general: Constant<Bits<8>> = number(Status::General as u8),
         flushed: Constant<Bits<8>> = number(Status::Flushed as u8),
         remote_access: Constant<Bits<8>> = number(Status::RemoteAccess as u8),
+        too_long: Constant<Bits<8>> = number(Status::LocalLength as u8),
         access_nak: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::RemoteAccess).encode()),
         failed_nak: Constant<Bits<8>> = number(Syndrome::Nak(NakCode::RemoteOperational).encode()),
         acknowledge: Constant<Bits<3>> = number(Answer::Acknowledge as u8),
@@ -98,11 +103,20 @@ impl Logic for Verdict {
         self.untold.next = !self.errand.val().completes;
         self.is_spoiled.next =
             self.errand.val().unreliable & self.failure.val().spoiled & !self.errand.val().begins;
+        // A message that is longer than its receive is no failure of this side where nobody waits for an answer.
+        self.is_short.next = self.errand.val().unreliable
+            & self.errand.val().fails
+            & self.has_list.val()
+            & (self.errand.val().status == self.too_long.val());
+        self.breaks.next = self.is_short.val()
+            | (self.is_spoiled.val() & !self.errand.val().fails)
+            | (self.errand.val().unreliable & self.refusal.val().any() & !self.has_list.val());
         self.throws.next = self.failure.val().failed | self.is_spoiled.val();
         self.drops.next = false;
         // A request that fails with a completion of its own is the end of a key that could not be ended.
         self.denies.next = self.is_answered.val() & self.errand.val().fails & self.errand.val().completes;
         self.marks.next = self.errand.val().fails;
+        self.broken_by.next = self.remote_access.val();
         self.failure_next.next.failed = true;
         self.failure_next.next.spoiled = false;
         self.failure_next.next.status = 0.into();
@@ -122,15 +136,21 @@ impl Logic for Verdict {
                 self.judged.next.status = self.failure.val().status;
                 self.judged.next.vendor = self.failure.val().vendor;
             }
-        } else if self.errand.val().unreliable
-            & (self.is_spoiled.val() | (self.refusal.val().any() & !self.has_list.val()))
-        {
-            self.judged.next.status = self.remote_access.val();
+        } else if self.breaks.val() {
+            // What ends the message is told by its end, whatever else is wrong with the rest of it.
+            if self.is_spoiled.val() {
+                self.broken_by.next = self.failure.val().status;
+            } else if self.is_short.val() {
+                self.broken_by.next = self.too_long.val();
+            }
+            self.judged.next.fails = false;
+            self.judged.next.status = self.broken_by.val();
             self.judged.next.length = 0.into();
             self.drops.next = true;
             self.marks.next = true;
             self.failure_next.next.failed = false;
             self.failure_next.next.spoiled = true;
+            self.failure_next.next.status = self.broken_by.val();
         } else if self.refusal.val().any() {
             self.judged.next.fails = true;
             self.judged.next.completes = self.tells.val();

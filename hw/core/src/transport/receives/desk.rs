@@ -18,7 +18,7 @@ block! {
     ///   `number`. `recall`, `limit`: visits; `nudge_room`, `event_room`: what they may say has room, if the one before said
     ///   nothing. `reads`: the queue `number` is read in both tables; a cycle later `*_posted`, `*_taken` are there. High for
     ///   the cycle of an operation: `writes`: what is posted to the queue is `written`, in the table that `is_shared` names;
-    ///   `joins`: the queue pair is to be recalled; `nudges`, `tells`: a visit says so. A cycle later: `bad`, `wrong_page`.
+    ///   `joins`: the queue pair is to be recalled; `nudges`, `tells`: a visit says so, the latter of the limit of that `round`. A cycle later: `bad`, `wrong_page`.
     ///   `scrubs`: everything known of `number` is to be cleared. `works`: an operation is under way.
     /// - **Latency** an input moves in the cycle of `reads`, one cycle after it was chosen; it is carried out 2 cycles later. **Rate**
     ///   and order as of [`Choose`].
@@ -50,6 +50,7 @@ block! {
         pub joins: Signal<Out, Bit>,
         pub nudges: Signal<Out, Bit>,
         pub tells: Signal<Out, Bit>,
+        pub round: Signal<Out, Bits<8>>,
         pub bad: Signal<Out, Bit>,
         pub wrong_page: Signal<Out, Bit>,
         pub scrubs: Signal<Out, Bit>,
@@ -156,6 +157,7 @@ impl<const QPS: usize, const SRQS: usize> Logic for Desk<QPS, SRQS> {
         self.owed.write_address.next = bit_cast::<QPS, 24>(self.operation.val().number);
         self.owed.write_data.next = self.changes.val() & self.stops.q.val();
         self.tells.next = self.limits.val() & self.judge.tells.val();
+        self.round.next = self.judge.noted.val().round;
         self.told.write_enable.next = self.limits.val() | self.renews.val() | self.choose.scrubs.val();
         self.told.write_address.next = bit_cast::<SRQS, 24>(self.operation.val().number);
         self.told.write_data.next = self.judge.noted.val();

@@ -98,6 +98,8 @@ pub struct Owed {
     busy: Option<Bits<24>>,
     /// A congestion notification.
     pub cnp: bool,
+    /// When the last one was sent.
+    cnp_at: Option<u64>,
     /// Nothing but a refusal.
     pub stopped: bool,
     /// READs, atomics and RPCs that came for the first time, and those of them that are over.
@@ -197,6 +199,8 @@ pub struct Model {
     pub gone_back: u64,
     /// Notifications sent.
     pub cnps: u64,
+    /// Cycles from one notification of a queue pair to the next at least.
+    pub cnp_interval: u64,
     /// Queue pairs that failed, in order.
     pub errors: Vec<QpError>,
     /// For each queue pair, what was told of READs and atomics that are over, each number once.
@@ -251,6 +255,7 @@ impl Model {
             freed_stages: Vec::new(),
             gone_back: 0,
             cnps: 0,
+            cnp_interval: 0,
             errors: Vec::new(),
             answered,
         }
@@ -369,10 +374,12 @@ impl Model {
         self.outdated += 1;
     }
 
-    /// Takes a notice.
-    pub fn notice(&mut self, qpn: Bits<24>) {
+    /// Takes a notice, in this cycle.
+    pub fn notice(&mut self, qpn: Bits<24>, cycle: u64) {
+        let interval = self.cnp_interval;
         let owed = self.at(qpn);
-        owed.cnp |= !owed.stopped;
+        let is_early = owed.cnp_at.is_some_and(|sent| cycle < sent + interval);
+        owed.cnp |= !owed.stopped && !is_early;
     }
 
     /// Takes a failure.
@@ -411,12 +418,12 @@ impl Model {
         self.tell(change.qpn.index() % self.owed.len());
     }
 
-    /// Visits a queue pair: the steps it sends, in colour 0.
+    /// Visits a queue pair, in this cycle: the steps it sends, in colour 0.
     ///
     /// # Panics
     /// When there is no such queue pair, or another has waited since it sent last.
-    pub fn serve(&mut self, number: usize, done: u64) -> Vec<TxStep> {
-        let steps = self.visit(number, done);
+    pub fn serve(&mut self, number: usize, done: u64, cycle: u64) -> Vec<TxStep> {
+        let steps = self.visit(number, done, cycle);
         for (other, owed) in self.owed.iter_mut().enumerate() {
             if steps.is_empty() {
                 continue;
@@ -430,7 +437,7 @@ impl Model {
         steps
     }
 
-    fn visit(&mut self, number: usize, done: u64) -> Vec<TxStep> {
+    fn visit(&mut self, number: usize, done: u64, cycle: u64) -> Vec<TxStep> {
         let blank = TxStep {
             qpn: (number as u64).into(),
             last: true,
@@ -441,7 +448,7 @@ impl Model {
         let area = self.areas[number];
         let owed = &mut self.owed[number];
         if owed.cnp {
-            owed.cnp = false;
+            (owed.cnp, owed.cnp_at) = (false, Some(cycle));
             self.cnps += 1;
             return vec![TxStep { op: u64::from(opcode::CNP.code).into(), ..blank }];
         }

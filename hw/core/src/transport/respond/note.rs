@@ -25,7 +25,9 @@ block! {
     /// An RPC may run for long. So, other than a READ, it does not speak for an acknowledgement that waits. A queue pair that
     /// stops has its RPCs given up, and what waits behind one would wait for ever: all is given up but a refusal.
     ///
-    /// - **Ports** `asked`, `failure`, `change`: payloads, the first of a task, kept with `looks`; `tasks`, `notices`, `fails`, `alters`: from
+    /// A notice leaves a congestion notification to be sent, unless the last one was sent less than `interval` ago.
+    ///
+    /// - **Ports** `now`: cycles; `interval`: those from one notification to the next. `asked`, `failure`, `change`: payloads, the first of a task, kept with `looks`; `tasks`, `notices`, `fails`, `alters`: from
     ///   the next cycle on, which of them counts. `row`: of the queue pair, steady; `entry`: likewise, in the first cycle. `keeps`: the READ at the head stays what it is. `changed`: its row from now on, but for
     ///   the counts; `queues`: it joins the line; `enters`, `entered`: a READ
     ///   or atomic comes to the tail, which is the head of `changed` when it takes the place of all; `drops`: it had no room; `tells`: the
@@ -35,6 +37,8 @@ block! {
     /// - **Reset** none: nothing counts before `looks`.
     pub struct Note {
         pub clock: Signal<In, Clock>,
+        pub now: Signal<In, Bits<32>>,
+        pub interval: Signal<In, Bits<32>>,
         pub asked: Signal<In, Task>,
         pub failure: Signal<In, TxFailure>,
         pub change: Signal<In, QpChange>,
@@ -74,7 +78,7 @@ block! {
         task_kind: Signal<Local, Bits<8>>,
         is_refusal: Signal<Local, Bit>,
         replaces: Signal<Local, Bit>,
-        age: Signal<Local, Bits<24>>,
+        distance: Signal<Local, Bits<24>>,
         is_older: Signal<Local, Bit>,
         acknowledges: Signal<Local, Bit>,
         is_value: Signal<Local, Bit>,
@@ -84,6 +88,7 @@ block! {
         reads: Signal<Local, Bit>,
         takes_over: Signal<Local, Bit>,
         enters_now: Signal<Local, Bit>,
+        age: Signal<Local, Bits<32>>,
         notes: Signal<Local, Bit>,
         lead: Signal<Local, Bits<24>>,
         comes_first: Signal<Local, Bit>,
@@ -163,11 +168,11 @@ impl Logic for Note {
         self.task_kind.next = self.task.q.val().syndrome >> self.kind_at.val();
         self.is_refusal.next = self.row.val().acks & (self.waiting_kind.val() == self.refused.val());
         self.replaces.next = !self.is_refusal.val() | (self.row.val().syndrome == self.gap.val());
-        self.age.next = self.task.q.val().psn - self.row.val().ack_psn;
+        self.distance.next = self.task.q.val().psn - self.row.val().ack_psn;
         self.is_older.next = self.row.val().acks
             & (self.waiting_kind.val() != self.positive.val())
             & (self.task_kind.val() == self.positive.val())
-            & self.age.val().get_bit(23);
+            & self.distance.val().get_bit(23);
         self.is_acknowledgement.next = self.task.q.val().answer == self.acknowledge.val();
         self.acknowledges.next = self.tasks.val()
             & self.is_acknowledgement.val()
@@ -190,7 +195,10 @@ impl Logic for Note {
             & self.locate.goes_back.val();
         self.enters_now.next = self.reads.val()
             & (self.takes_over.val() | ((self.depth.val() != self.full.val()) & !self.calls.bars.val()));
-        self.notes.next = self.notices.val() & !self.row.val().stopped;
+        self.age.next = self.now.val() - self.row.val().cnp_at;
+        self.notes.next = self.notices.val()
+            & !self.row.val().stopped
+            & !(self.row.val().cnp_sent & (self.age.val() < self.interval.val()));
         // A refusal of what came later must not go first: the peer would take it for a loss of what is missing.
         self.lead.next = self.row.val().ack_psn - self.failed.q.val().psn;
         self.comes_first.next = self.lead.val().any() & !self.lead.val().get_bit(23);
@@ -247,6 +255,8 @@ impl Logic for Note {
         self.changed.next.due_to = self.row.val().due_to;
         self.changed.next.last_ticket = self.row.val().last_ticket;
         self.changed.next.cnp_due = self.row.val().cnp_due | self.notes.val();
+        self.changed.next.cnp_sent = self.row.val().cnp_sent;
+        self.changed.next.cnp_at = self.row.val().cnp_at;
         self.changed.next.queued = self.row.val().queued | self.wants.val();
         self.changed.next.stopped = self.row.val().stopped;
         self.changed.next.came = self.row.val().came;
@@ -321,6 +331,7 @@ impl Logic for Note {
             self.changed.next.due_to = self.row.val().tail;
             self.changed.next.sent = 0.into();
             self.changed.next.cnp_due = false;
+            self.changed.next.cnp_sent = false;
             self.changed.next.stopped = false;
             self.changed.next.newest = 0.into();
             self.changed.next.lap = false;

@@ -22,6 +22,8 @@ const QPS: usize = 2;
 const RING: usize = QPS + 4;
 /// Tickets done at the start.
 const START: u64 = 1 << 20;
+/// `now` in cycle 0: it wraps soon.
+const BEGIN: u64 = (1 << 32) - 3000;
 /// Cycles after which the block counts as stuck.
 const LIMIT: u64 = 100_000;
 
@@ -29,7 +31,8 @@ const LIMIT: u64 = 100_000;
 #[derive(Clone, Debug)]
 enum Event {
     Task(Box<(Task, u64)>),
-    Notice(Bits<24>),
+    /// A notice, and the cycle in which it counts.
+    Notice(Bits<24>, u64),
     Failure(TxFailure),
     Change(QpChange),
     /// A step of this colour was made, in this cycle; tickets done in the cycle before; its payload is in the staging.
@@ -323,6 +326,8 @@ impl Rig {
         let (cycle, colour) = (self.bench.cycle(), self.rng.below(2) == 1);
         self.set("done", self.done & 0xffff);
         self.set("pause", self.pause.into());
+        self.set("now", (BEGIN + cycle) & 0xffff_ffff);
+        self.set("cnp_interval", self.model.cnp_interval);
         self.set("colour", colour.into());
         if let Some(row) = self.looked_up.take().map(|index| self.areas[index]) {
             self.set_wide("area", &row);
@@ -346,7 +351,7 @@ impl Rig {
         }
         let event = match [0, 1, 2, 3].map(|source| before[source] != after[source]) {
             [true, false, false, false] => self.tasks.pop_front().map(|task| Event::Task(Box::new(task))),
-            [false, true, false, false] => self.notices.pop_front().map(Event::Notice),
+            [false, true, false, false] => self.notices.pop_front().map(|qpn| Event::Notice(qpn, cycle + 1)),
             [false, false, true, false] => self.failures.pop_front().map(Event::Failure),
             [false, false, false, true] => self.changes.pop_front().map(Event::Change),
             [false, false, false, false] => None,
@@ -395,7 +400,7 @@ impl Rig {
         }
         match self.events.pop_front() {
             Some(Event::Task(task)) => self.model.task(&task.0, task.1),
-            Some(Event::Notice(qpn)) => self.model.notice(qpn),
+            Some(Event::Notice(qpn, cycle)) => self.model.notice(qpn, cycle),
             Some(Event::Failure(failure)) => self.model.failure(&failure),
             Some(Event::Change(change)) => self.model.change(&change),
             Some(Event::Step { colour, cycle, done, is_staged }) => {
@@ -412,7 +417,7 @@ impl Rig {
         let step = self.taken.pop_front().expect("a step was taken");
         assert_eq!(step.inline, is_staged, "the staging gives what the step takes from it");
         if self.burst.is_empty() {
-            self.burst = self.model.serve(step.qpn.index(), done).into();
+            self.burst = self.model.serve(step.qpn.index(), done, cycle).into();
         } else {
             assert_eq!(cycle, self.last_step + 1, "a pause within a visit");
         }

@@ -49,6 +49,9 @@ record! {
         pub last_ticket: Bits<16>,
         /// A congestion notification is due.
         pub cnp_due: Bit,
+        /// One was sent, and when.
+        pub cnp_sent: Bit,
+        pub cnp_at: Bits<32>,
         /// It stands in line.
         pub queued: Bit,
         /// Only a refusal is still told.

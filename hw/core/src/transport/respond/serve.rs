@@ -24,7 +24,7 @@ block! {
     /// - **Ports** `number`, `row`: the queue pair, steady. `decides`: the first cycle of the visit, with `entry`; `lengthens`: the data
     ///   of a READ is sent in those behind it, `continues`, while `stays`. Of an RPC the first of them sends nothing: in it
     ///   `outcome` and `area` are there, what it ended with, and where its queue pair's results are. `done`, `colour`: as of
-    ///   [`Respond`](super::Respond). `may_send`: the visit may, and its steps have room; otherwise it only notes, and its queue pair stays in line where it is. `gives`, `step`: a step of
+    ///   [`Respond`](super::Respond). `may_send`: the visit may, and its steps have room; otherwise it only notes, and its queue pair stays in line where it is. `now`: cycles. `gives`, `step`: a step of
     ///   this cycle; `gives_cnp`: it is a notification. With the last cycle `changed`: the row from now on, but for the counts. `joins`: something is left, and the queue pair goes to the end of the
     ///   line; with `decides` or in the last cycle, once, as early as it is known. With the last cycle `finishes`: a READ, atomic or RPC that came for the first time is answered.
     ///   `sends_stage`, `frees_stage`: the payload of this cycle's step is at the row's `stage` of the staging; the step needs none from there. `outdates`: an RPC that
@@ -41,6 +41,7 @@ block! {
         pub done: Signal<In, Bits<16>>,
         pub colour: Signal<In, Bit>,
         pub may_send: Signal<In, Bit>,
+        pub now: Signal<In, Bits<32>>,
         pub lengthens: Signal<Out, Bit>,
         pub stays: Signal<Out, Bit>,
         pub gives: Signal<Out, Bit>,
@@ -302,6 +303,10 @@ impl<const QPS: usize> Logic for Serve<QPS> {
 
         self.changed.next = self.row.val();
         self.changed.next.cnp_due = self.row.val().cnp_due & !self.may_send.val();
+        if self.row.val().cnp_due & self.may_send.val() {
+            self.changed.next.cnp_sent = true;
+            self.changed.next.cnp_at = self.now.val();
+        }
         self.changed.next.acks = self.row.val().acks & !(self.answers.val() & self.may_send.val());
         self.queues.next = self.has_read.val() | (self.row.val().acks & !self.answers.val());
         if self.are_all_due.val() {

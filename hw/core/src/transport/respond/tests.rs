@@ -87,6 +87,7 @@ fn any_call(rig: &mut Rig) -> Task {
 /// Everything at random; so many tasks of a hundred are those of RPCs.
 fn live(rig: &mut Rig, cycles: u64, often: u64, calls: u64) {
     let queue_pairs = rig.queue_pairs();
+    rig.model.cnp_interval = [0, 1, 60, 300][usize::try_from(rig.rng.below(4)).expect("small")];
     for _ in 0..cycles {
         if rig.rng.below(100) < often && rig.bench[rig.task].is_empty() {
             rig.ticket = rig.ticket.max(rig.done + rig.rng.below(20) - 10);
@@ -193,6 +194,7 @@ fn dense(seeds: u64, calls: u64) {
     for (seed, (others, percent)) in (seeds..).zip([(0, 0), (0, 40), (0, 95), (1, 0), (1, 40), (1, 95)]) {
         rig.reset(seed);
         rig.bench[rig.step].pause(Pause::Random { seed, percent });
+        rig.model.cnp_interval = 7 * (seed % 4);
         let mut sent: u64 = 0;
         for _ in 0..6000 {
             if rig.bench[rig.task].is_empty() {
@@ -281,7 +283,7 @@ fn rust_and_verilog_agree() {
             "respond_note",
             note::Note::default,
             clock,
-            [asked, failure, change, looks, tasks, notices, fails, alters, row, entry]
+            [now, interval, asked, failure, change, looks, tasks, notices, fails, alters, row, entry]
         ),
         differential!("respond_calls", call::Calls::default, [tasks, asked, row, entry]),
         differential!(
@@ -294,7 +296,7 @@ fn rust_and_verilog_agree() {
             "respond_serve",
             serve::Serve::<3>::default,
             clock,
-            [number, row, entry, decides, continues, done, colour, may_send, outcome, area]
+            [number, row, entry, decides, continues, done, colour, may_send, now, outcome, area]
         ),
         differential!(
             "respond_rows",

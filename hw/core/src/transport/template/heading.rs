@@ -3,11 +3,14 @@
 use rust_hdl::prelude::*;
 use stroma_abi::desc::UdTarget;
 use stroma_abi::wire::deth::OWN_KEY_BIT;
-use stroma_abi::wire::opcode::{CNP, DATAGRAM_BITS, SERVICE_AT, UNRELIABLE_BIT};
+use stroma_abi::wire::opcode::{
+    CNP, DATAGRAM_BITS, RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RPC_BUSY, SERVICE_AT, UNRELIABLE_BIT,
+};
 
 use crate::constant::number;
 use crate::head::Head;
 use crate::transport::records::{HandleRow, PathRow, TxPacket};
+use crate::tx::transport::opcodes;
 
 /// Bits above an IPv4 address in its GID, and what stands there.
 const MAPPED_AT: usize = 32;
@@ -38,6 +41,12 @@ block! {
         mapped: Constant<Bits<128>> = number(MAPPED),
         cnp: Constant<Bits<8>> = number(CNP.code),
         becn: Constant<Bits<8>> = number(BECN),
+        /// What has no data that a peer could send more slowly: a router must not mark it instead of dropping it.
+        unmarkable: Constant<Bits<256>> = Constant::new(opcodes(|row| {
+            [CNP, RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RPC_BUSY].iter().any(|bare| bare.code == row.code)
+        })),
+        /// The traffic class without the two bits of ECN.
+        class: Constant<Bits<8>> = number(!0b11_u8),
         /// What op-codes of unreliable connections have, and those of reliable ones have not; and those of datagrams.
         unreliable_bit: Constant<Bits<8>> = number(UNRELIABLE_BIT),
         datagram_bits: Constant<Bits<8>> = number(DATAGRAM_BITS),
@@ -73,6 +82,9 @@ impl Logic for Heading {
         self.head.next.tci = self.way.val().vlan;
         self.head.next.v6 = (self.way.val().peer_ip >> self.mapped_at.val()) != self.mapped.val();
         self.head.next.tclass = self.way.val().traffic_class;
+        if self.unmarkable.val().get_bit(self.packet.val().op.index()) {
+            self.head.next.tclass = self.way.val().traffic_class & self.class.val();
+        }
         self.head.next.flow = self.way.val().flow_label;
         self.head.next.ident = 0.into();
         self.head.next.dont_fragment = true;
@@ -95,8 +107,8 @@ impl Logic for Heading {
             self.head.next.op = self.packet.val().op | self.datagram_bits.val();
         }
         self.head.next.solicited = self.packet.val().solicited;
-        // No other path is ever armed, and the specification calls that migrated.
-        self.head.next.migrated = true;
+        // No other path is ever armed, and the specification calls that migrated; but not in a notification.
+        self.head.next.migrated = self.packet.val().op != self.cnp.val();
         self.head.next.pad = 0.into();
         self.head.next.pkey = self.path.val().p_key;
         self.head.next.congestion = 0.into();

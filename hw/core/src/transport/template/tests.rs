@@ -6,7 +6,7 @@ use stroma_abi::desc::Status;
 use stroma_abi::wire::Opcode;
 use stroma_abi::wire::opcode::{
     CNP, RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RC_CMP_SWAP, RC_SEND_LAST_INV, RC_WRITE_MIDDLE,
-    RC_WRITE_ONLY_IMM,
+    RC_WRITE_ONLY_IMM, RPC_BUSY,
 };
 use stroma_verilate::{Bench, Pause, SinkId, SourceId, SplitMix64};
 
@@ -18,13 +18,14 @@ use crate::testing::{collect, noise, push, read, stalls, verilated};
 use crate::transport::records::{HandleRow, Nudge, Occasion, PathRow, TxPacket};
 
 /// What the packets are.
-const OPS: [Opcode; 7] = [
+const OPS: [Opcode; 8] = [
     RC_WRITE_MIDDLE,
     RC_WRITE_ONLY_IMM,
     RC_SEND_LAST_INV,
     RC_CMP_SWAP,
     RC_ACKNOWLEDGE,
     RC_ATOMIC_ACKNOWLEDGE,
+    RPC_BUSY,
     CNP,
 ];
 /// Queue pairs of the bench.
@@ -197,13 +198,16 @@ impl<const D: usize> Rig<D> {
             (op, sender) = (u64::from(packet.op) | 0x60, packet.qpn.into());
             key = if own { path.q_key } else { packet.rkey }.into();
         }
+        let is_bare = [RC_ACKNOWLEDGE, RC_ATOMIC_ACKNOWLEDGE, RPC_BUSY, CNP]
+            .iter()
+            .any(|row| packet.op.index() == usize::from(row.code));
         (path.exists && !path.raw && !self.is_astray(packet)).then(|| Head {
             dmac: path.peer_mac,
             smac: self.mac.into(),
             tagged: path.has_vlan,
             tci: path.vlan,
             v6: packet.qpn.index() != 2,
-            tclass: path.traffic_class,
+            tclass: if is_bare { (u64::from(path.traffic_class) & 0xfc).into() } else { path.traffic_class },
             flow: path.flow_label,
             dont_fragment: true,
             hops: path.hop_limit,
@@ -214,7 +218,7 @@ impl<const D: usize> Rig<D> {
             solicited: packet.solicited,
             pkey: path.p_key,
             congestion: u64::from(packet.op.index() == usize::from(CNP.code)).wrapping_mul(0x40).into(),
-            migrated: true,
+            migrated: packet.op.index() != usize::from(CNP.code),
             dqpn: path.peer,
             ackreq: packet.ackreq && !path.unreliable,
             psn: packet.psn,

@@ -5,7 +5,7 @@ use stroma_abi::regs::map::events;
 use stroma_abi::regs::{Block, Reg};
 use stroma_verilate::SinkId;
 
-use super::Rig;
+use super::{Rig, facts};
 use crate::host::axi_lite::{LiteAddress, LiteRead, LiteResponse, LiteWrite};
 use crate::host::control::model::Effect;
 use crate::host::control::moderation::Moderation;
@@ -149,5 +149,9 @@ impl Rig {
         // What was stored last is known a cycle after its register shows it, and what is asked a cycle later.
         self.run(2);
         assert_eq!(self.port::<Station>("station"), self.bars.station(destination), "{destination:#x}");
+        // A product takes as long.
+        self.run(2);
+        let interval = u64::from(self.port::<Bits<32>>("cnp_interval"));
+        assert_eq!(interval, self.bars.cnp_cycles(facts().clock_khz.into()));
     }
 }

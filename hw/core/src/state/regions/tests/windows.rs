@@ -294,3 +294,66 @@ fn recovers_from_reset_and_finds_no_bond() {
         assert_eq!(rig.do_work(BIND), 0);
     }
 }
+
+/// Regions 2 and 7, and windows 0, 1, 3 and 6 on them, of two queue pairs; the last is bound to nothing.
+fn crowded() -> Rig {
+    let mut rig = prepared();
+    assert_eq!(rig.carry_out(Ask::create(7, &GROUND)), DONE);
+    for number in [0, 1, 6] {
+        assert_eq!(rig.carry_out(Ask::create(number, &BARE)), DONE);
+    }
+    for (number, region, qpn) in [(0, 2, QPN), (1, 2, 5), (3, 7, QPN)] {
+        let (key, region) = ((number << 8) | 0x42, (region << 8) | 0x55);
+        assert_eq!(rig.do_work(Work { key, region, qpn, ..BIND }), 0);
+    }
+    rig
+}
+
+#[test]
+fn windows_end_with_their_queue_pair_and_those_of_others_do_not() {
+    let mut rig = crowded();
+    assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 7)), IN_USE);
+    rig.leave(QPN);
+    assert_eq!(rig.owner.bonds.keys().copied().collect::<Vec<u32>>(), [1]);
+    for number in [0, 1, 3, 6] {
+        assert_eq!(rig.carry_out(Ask::new(Verb::Query, number)), DONE);
+    }
+    // The key is over, the region is free, and the window may be bound again.
+    assert_eq!(rig.do_work(end()), KeyCause::Bound as u8);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 2)), IN_USE);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 7)), DONE);
+    assert_eq!(rig.do_work(BIND), 0);
+    rig.leave(QPN);
+    rig.leave(5);
+    assert!(rig.owner.bonds.is_empty());
+    assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 2)), DONE);
+}
+
+#[test]
+fn the_end_of_a_queue_pair_takes_the_cycles_promised_and_none_where_no_window_is_bound() {
+    let mut rig = prepared();
+    assert_eq!(rig.leave(QPN), 1, "none was ever bound");
+    assert_eq!(rig.do_work(BIND), 0);
+    let none = rig.leave(5);
+    assert_eq!(none, 1 + 2 * (1 << MRS) + 1, "another's");
+    // Window 3 is the last that is bound: the places behind it are not looked at.
+    assert_eq!(rig.leave(QPN), 1 + 2 * 4 + 6);
+    assert_eq!(rig.leave(QPN), 1, "none is bound any more");
+    assert_eq!(rig.do_work(BIND), 0);
+    assert_eq!(rig.carry_out(Ask::new(Verb::Destroy, 3)), DONE);
+    assert_eq!(rig.leave(QPN), 1, "the window has ended by itself");
+}
+
+#[test]
+fn works_go_on_while_the_windows_of_a_queue_pair_end() {
+    let mut rig = crowded();
+    // Refused, they leave the table as it is, whenever they come.
+    for _ in 0..20 {
+        rig.work(Work { key: 0x1_42, qpn: 5, ..BIND });
+    }
+    rig.leave(QPN);
+    rig.settle();
+    let refused = (KeyVerb::Bind as u8, KeyCause::Bound as u8);
+    assert_eq!(rig.answers.get(&refused), Some(&20));
+    assert_eq!(rig.owner.bonds.keys().copied().collect::<Vec<u32>>(), [1]);
+}

@@ -31,7 +31,7 @@ fn pass(rig: &mut Rig, what: &str, way: usize) {
 
 #[test]
 fn the_latencies_are_those_promised() {
-    for (verb, cycles) in [(KeyVerb::Bind, 1), (KeyVerb::Invalidate, 4)] {
+    for (verb, cycles) in [(KeyVerb::Bind, 1), (KeyVerb::Invalidate, 6)] {
         let mut rig = Rig::new();
         rig.send_job(verb, 1, true);
         assert_eq!(steps_until(&mut rig, "work$valid"), 2);
@@ -42,7 +42,7 @@ fn the_latencies_are_those_promised() {
     }
     let mut rig = Rig::new();
     rig.send_part(1);
-    assert_eq!(steps_until(&mut rig, "work$valid"), 5);
+    assert_eq!(steps_until(&mut rig, "work$valid"), 7);
     rig.settle();
     // Refused, it waits for nothing.
     rig.refuses = 1;

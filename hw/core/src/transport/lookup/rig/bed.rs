@@ -43,6 +43,7 @@ block! {
         pub response: StreamSource<Arrival>,
         pub order: StreamSource<Order>,
         pub notice: StreamSource<Bits<24>>,
+        pub first: StreamSource<Bits<24>>,
         pub dropped: Signal<Out, Bit>,
         pub raw_dropped: Signal<Out, Bit>,
         pub cnp_received: Signal<Out, Bit>,
@@ -111,6 +112,7 @@ impl Logic for Bed {
         StreamSource::<Arrival>::link(&mut self.response, &mut self.lookup.response);
         StreamSource::<Order>::link(&mut self.order, &mut self.lookup.order);
         StreamSource::<Bits<24>>::link(&mut self.notice, &mut self.lookup.notice);
+        StreamSource::<Bits<24>>::link(&mut self.first, &mut self.lookup.first);
         self.dropped.next = self.lookup.dropped.val();
         self.raw_dropped.next = self.lookup.raw_dropped.val();
         self.cnp_received.next = self.lookup.cnp_received.val();

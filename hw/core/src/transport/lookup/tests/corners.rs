@@ -362,6 +362,45 @@ fn only_both_ecn_bits_mean_congestion() {
 }
 
 #[test]
+fn an_answer_that_met_congestion_gives_a_notice_and_a_notification_or_what_is_for_nobody_gives_none() {
+    let mut rig = rig(3);
+    let marked = Head { tclass: 0x03_u64.into(), ..request(&rig) };
+    for (row, is_told) in [
+        (opcode::RC_READ_RESPONSE_MIDDLE, true),
+        (opcode::RC_ATOMIC_ACKNOWLEDGE, true),
+        (opcode::RC_ACKNOWLEDGE, true),
+        (opcode::RPC_RESPONSE_END, true),
+        (opcode::CNP, false),
+        (opcode::UC_WRITE_ONLY, false),
+    ] {
+        let head = Head { op: u64::from(row.code).into(), ..marked };
+        assert_eq!(outcome(&mut rig, &head).notice.is_some(), is_told, "{}", row.name);
+        let stranger = Head { src_ip: flip(head.src_ip, 0), ..head };
+        assert_eq!(outcome(&mut rig, &stranger).notice, None, "{} of a stranger", row.name);
+    }
+}
+
+#[test]
+fn a_request_is_a_first_one_on_connections_that_only_receive() {
+    let mut rig = rig(3);
+    let head = request(&rig);
+    for (kind, op) in [
+        (QueuePairKind::Reliable, opcode::RC_WRITE_ONLY),
+        (QueuePairKind::Unreliable, opcode::UC_WRITE_ONLY),
+        (QueuePairKind::Datagram, opcode::UD_SEND_ONLY),
+    ] {
+        for (state, _) in QueuePairState::ALL {
+            (rig.rows[0].kind, rig.rows[0].state) = ((kind as u64).into(), (*state as u64).into());
+            rig.store();
+            let head = Head { op: u64::from(op.code).into(), qkey: rig.rows[0].q_key, ..head };
+            let found = outcome(&mut rig, &head).first;
+            let is_first = *state == QueuePairState::ReadyToReceive && kind != QueuePairKind::Datagram;
+            assert_eq!(found.map(|qpn| qpn.index()), is_first.then_some(0), "{kind:?} {state:?}");
+        }
+    }
+}
+
+#[test]
 fn a_pause_drops_every_packet_and_swallows_every_nudge() {
     let mut rig = rig(3);
     rig.pause = true;

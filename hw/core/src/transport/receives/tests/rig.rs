@@ -96,6 +96,8 @@ pub(super) struct Rig {
     acting: Option<Under>,
     awaited_nudges: VecDeque<usize>,
     awaited_events: VecDeque<usize>,
+    /// The SRQ and the round of which an event tells in this cycle.
+    limit_told: Option<(u64, u64)>,
     seen: [u64; 2],
     /// Nudges that the card has taken; the one it carries out.
     recalled: VecDeque<usize>,
@@ -137,6 +139,7 @@ impl Default for Rig {
             acting: None,
             awaited_nudges: VecDeque::new(),
             awaited_events: VecDeque::new(),
+            limit_told: None,
             seen: [0; 2],
             recalled: VecDeque::new(),
             recalling: None,
@@ -191,6 +194,7 @@ impl Rig {
         self.renewals.clear();
         self.awaited_nudges.clear();
         self.awaited_events.clear();
+        self.limit_told = None;
         self.recalled.clear();
         for _ in 0..1 << QPS {
             assert!(!self.flag("ready"), "the rows are being scrubbed");

@@ -311,6 +311,61 @@ fn a_notification_goes_first_of_all_and_once() {
     assert_eq!(rig.cnps, 1);
 }
 
+/// Steps until so many notifications of queue pair 0 have been sent, with a notice in every few cycles; when each was.
+fn notified(rig: &mut Rig, count: usize) -> Vec<u64> {
+    let start = rig.bench.cycle();
+    let sent = |rig: &Rig| rig.steps.iter().map(|(cycle, _)| *cycle).collect::<Vec<u64>>();
+    while sent(rig).len() < count {
+        if rig.bench[rig.notice].is_empty() {
+            rig.notify(0);
+        }
+        rig.run(3);
+        assert!(rig.bench.cycle() < start + 20_000, "no notification comes");
+    }
+    sent(rig)
+}
+
+#[test]
+fn notifications_of_a_queue_pair_are_an_interval_apart_also_where_time_wraps() {
+    for interval in [0, 40, 1000] {
+        let mut rig = Rig::default();
+        rig.model.cnp_interval = interval;
+        let sent = notified(&mut rig, 8);
+        let gaps: Vec<u64> = sent.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| *gap >= interval && *gap < interval + 20), "{interval}: {gaps:?}");
+        // Another queue pair has an interval of its own, and so has the next of the same number.
+        rig.settle();
+        let before = rig.steps.len();
+        rig.notify(1);
+        rig.tell(0, false, true);
+        rig.run(20);
+        rig.notify(0);
+        rig.settle();
+        let last: Vec<_> = rig.sent().split_off(before);
+        assert_eq!(last, [(1, CNP, 0), (0, CNP, 0)], "{interval}");
+    }
+}
+
+#[test]
+fn the_interval_begins_when_a_notification_is_sent() {
+    let mut rig = Rig::default();
+    rig.model.cnp_interval = 200;
+    rig.pause = true;
+    rig.notify(0);
+    rig.run(300);
+    rig.pause = false;
+    rig.run(20);
+    rig.notify(0);
+    rig.run(170);
+    rig.notify(0);
+    rig.settle();
+    assert_eq!(rig.cnps, 1);
+    rig.run(30);
+    rig.notify(0);
+    rig.settle();
+    assert_eq!(rig.cnps, 2);
+}
+
 #[test]
 fn queue_pairs_take_turns_of_four_packets() {
     let mut rig = Rig::default();

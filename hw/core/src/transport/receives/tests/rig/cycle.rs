@@ -7,7 +7,7 @@ use super::super::super::model::{Queue, Verdict};
 use super::{QPS, Rig, SRQS, Under, What};
 use crate::host::work::EventRecord;
 use crate::testing::{collect, read};
-use crate::transport::records::{Nudge, Occasion, Stock};
+use crate::transport::records::{LimitTold, Nudge, Occasion, Stock};
 
 impl Rig {
     /// What the rows read in this cycle are for; which are there in the next.
@@ -76,6 +76,7 @@ impl Rig {
             What::Limit(number) => {
                 let tells = self.model.limit(number, &under.shared, under.consumer);
                 self.awaited_events.extend(tells.then_some(number));
+                self.limit_told = tells.then_some((number as u64, under.shared.round.into()));
                 self.counts.silent += u64::from(!tells);
             }
         }
@@ -151,6 +152,9 @@ impl Rig {
         let offered = self.flag("nudge$valid").then(|| read::<Nudge>(&self.bench, "nudge$payload"));
         assert_eq!(offered, self.awaited_nudges.front().map(|number| recall(*number)), "in cycle {cycle}");
         assert_eq!(self.flag("busy"), self.is_inside(), "busy in cycle {cycle}");
+        let told = read::<LimitTold>(&self.bench, "limit_told");
+        let told = told.valid.then(|| (u64::from(told.number), u64::from(told.round)));
+        assert_eq!(told, self.limit_told.take(), "limits told of in cycle {cycle}");
     }
 
     /// Is anything inside?
