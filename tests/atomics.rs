@@ -280,3 +280,22 @@ fn a_word_that_is_not_aligned_is_refused() {
         assert_eq!(far.bytes(WORD, 16), [0; 16]);
     }
 }
+
+#[test]
+fn what_is_to_be_refused_after_an_atomic_is_refused_after_it() {
+    for profile in widths!() {
+        let pair = Pair::new(profile);
+        let [near, far] = &pair.ends;
+        let [sender, _receiver] = pair.connect();
+        slow(&pair);
+        let key = far.memory.rkey();
+        let batch = sender.start().wr_id(1).signaled();
+        let batch = batch.fetch_add(near.piece(RESULTS, 8), far.at(WORD), key, 1);
+        let batch = batch.wr_id(2).signaled();
+        batch.fetch_add(near.piece(RESULTS, 8), far.at(WORD + 4), key, 1).post().unwrap();
+        near.expect(1);
+        assert_eq!(near.complete().status, Status::RemoteInvalid, "{profile:?}");
+        assert_eq!((far.count(&counters::NAKS), far.count(&counters::DUPLICATES)), (1, 0), "{profile:?}");
+        assert_eq!(near.count(&counters::TIMEOUTS), 0, "{profile:?}");
+    }
+}

@@ -32,8 +32,7 @@ fn was_mixed(outcome: &Outcome) {
     assert!(tally.rarest(Service::Reliable).1 > operations() / 320, "{tally}");
 }
 
-/// The card sends nothing twice. What it receives twice is another matter: it may put off what comes behind an atomic, and the
-/// golden endpoint then asks again for what it has no answer to yet.
+/// The card sends nothing twice.
 fn perfect(profile: Profile, seed: u64) {
     let outcome = run(&reliable(profile, Far::Golden, seed, 0), None);
     assert_eq!((outcome.retransmitted, outcome.timeouts), (0, 0), "{profile:?}: {outcome:?}");
@@ -47,7 +46,7 @@ fn bad(profile: Profile, seed: u64) {
     for line in [there, back] {
         assert!(line.lost.min(line.duplicated).min(line.held) > spoiled(), "{profile:?}: {outcome:?}");
     }
-    assert!(outcome.retransmitted.min(outcome.duplicates) > spoiled(), "{profile:?}: {outcome:?}");
+    assert!(outcome.retransmitted > spoiled() && outcome.duplicates > 0, "{profile:?}: {outcome:?}");
     was_mixed(&outcome);
 }
 

@@ -235,8 +235,9 @@ fn nothing_of_a_kernel_arrives_under_a_key_behind_the_completion_that_ended_it()
             let story = Story::new(profile);
             let [near, far] = story.ends();
             let key = story.bind(WRITE | Access::REMOTE_READ | Access::RPC);
-            store_stream(&story, key, &stream);
+            story.pair.run(5_000);
             story.pair.shared.world().card(1).set_timing(SLOW);
+            store_stream(&story, key, &stream);
             story.pair.run(delay);
             story.far.start().wr_id(1).signaled().invalidate(key).post().unwrap();
             far.expect(1);

@@ -24,10 +24,12 @@ fn sketches(profile: Profile) {
     let calls = Calls::new(profile, MEMORY, |_| {});
     let [near, far] = &calls.pair.ends;
     let other = far.device.protection_domain().expect("a domain");
-    let called = other.queue_pair(&far.completions).kind(QueuePairKind::Reliable);
-    let called = called.result_bytes(ANSWER).send_units(16).build().expect("a queue pair");
+    let answering = other.queue_pair(&far.completions).kind(QueuePairKind::Reliable);
+    let answering = answering.result_bytes(ANSWER).send_units(16).build().expect("a queue pair");
     let caller = near.calling(ANSWER);
-    calls.pair.join([&caller, &called], |_, connection| connection.rights = connection.rights | Access::RPC);
+    calls
+        .pair
+        .join([&caller, &answering], |_, connection| connection.rights = connection.rights | Access::RPC);
     let ours = |call: hyperloglog::Counting| status(&calls, &calls.ends[0], &call);
     let theirs = |call: hyperloglog::Counting| status(&calls, &caller, &call);
     let count = hyperloglog::count_only(SKETCH, 8).expect("a size");

@@ -12,21 +12,21 @@ pub struct Regions {
     domain: Arc<ProtectionDomain>,
     /// What the connection lets the caller do.
     rights: u8,
-    regions: HashMap<u32, Arc<MemoryRegion>>,
+    by_key: HashMap<u32, Arc<MemoryRegion>>,
 }
 
 impl Regions {
     pub(crate) fn new(domain: &Arc<ProtectionDomain>, rights: u8) -> Self {
-        Self { domain: Arc::clone(domain), rights, regions: HashMap::new() }
+        Self { domain: Arc::clone(domain), rights, by_key: HashMap::new() }
     }
 
     pub(crate) fn add(&mut self, region: Arc<MemoryRegion>) {
-        self.regions.insert(region.rkey(), region);
+        self.by_key.insert(region.rkey(), region);
     }
 
     /// The region, and the place in it, for what takes this right of the caller.
     fn find(&self, key: u32, va: u64, len: usize, right: Access) -> Result<(&MemoryRegion, usize), Failure> {
-        let region = self.regions.get(&key).ok_or(Failure::Refused)?;
+        let region = self.by_key.get(&key).ok_or(Failure::Refused)?;
         let is_open = Arc::ptr_eq(region.domain(), &self.domain)
             && self.rights & right.bits() != 0
             && region.access().allows(Access::RPC | right);

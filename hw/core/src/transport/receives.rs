@@ -103,6 +103,7 @@ block! {
 
 impl<const QPS: usize, const SRQS: usize> Logic for Receives<QPS, SRQS> {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "joins: one line a wire")]
     fn update(&mut self) {
         clock!(self, clock, desk, own_shelf, shared_shelf, recalls, limits, events);
         dff_setup!(self, clock, was_shared, has_nudge, nudged, told);

@@ -17,6 +17,7 @@ mod rig;
 pub mod standing;
 #[cfg(test)]
 mod tests;
+pub mod wait;
 
 use rust_hdl::prelude::*;
 use stroma_abi::desc::statistics::RESPONDER_COUNTERS;
@@ -28,6 +29,7 @@ use fit::{Fit, Fitting};
 use judge::Judge;
 use measure::{Measure, Measured};
 use standing::Standing;
+use wait::{Reasons, Waiting};
 
 use super::records::{Arrival, DEFERRED_LOG, Deferral, Errand, ResponderRow, Stock};
 use crate::constant::number;
@@ -46,9 +48,9 @@ block! {
     /// Judges the requests of the peers of `2^QPS` queue pairs, each with all that the one before has changed.
     ///
     /// ```text
-    ///   arrival ─▮─ rows ─────────────┬─ Classify, Fitting, Measure, Callees ─▮─ Judge ─┬─ FIFO ─ errand
-    ///   change ──┘                    │                                                 ├─ rows
-    ///   look, counts ─ stock, answered, finished, room                                  └─ take, part, reserves
+    ///   arrival ─▮─ rows ─────────────┬─ Classify, Fitting, Measure ─┬─▮─ Judge ─┬─ FIFO ─ errand
+    ///   change ──┘                    │  Callees, Waiting ───────────┘           ├─ rows
+    ///   look, counts ─ stock, answered, finished, room, roomy                    └─ take, part, reserves
     /// ```
     ///
     /// 1. The next request is judged in this order; the first that holds decides.
@@ -97,7 +99,7 @@ block! {
     ///   cycle behind the look to the next; `take`: high for a cycle, one of the look before is taken, and no look from this
     ///   cycle on finds it.
     ///   `acts`: high for a cycle, `acted` is judged; `place`: where it goes if it is deferred; `roomy`: at most half of the store is in
-    ///   use; `deferral`: what came of it, in the next cycle.
+    ///   use, at the same time as `stock`; `deferral`: what came of it, in the next cycle.
     ///   `counts_*`: whose counts are asked for; `answered`, `finished`: READs, atomics and RPCs of the peer that were answered or
     ///   dropped, and atomics that are done, both modulo 32, at the same time as `stock`. `room`, `room_more`: kernels that take the beginning of a request, or
     ///   another packet of the stream they have, at that time; `reserves`: high for a cycle, a packet is taken for the kernel
@@ -167,6 +169,7 @@ block! {
         fitting: Fitting,
         measure: Measure,
         callees: Callees,
+        waiting: Waiting,
         judge: Judge,
         account: Account,
         errands: Fifo<Errand, ERRANDS_LOG>,
@@ -188,6 +191,7 @@ block! {
         fit: Reg<Fit>,
         measured: Reg<Measured>,
         callee: Reg<Callee>,
+        reasons: Reg<Reasons>,
         /// Kernels behind the one that was called last.
         behind: Reg<Bits<16>>,
         was_duplicate: Reg<Bit>,
@@ -239,7 +243,7 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
     fn update(&mut self) {
         clock!(self, clock, rows, errands);
         dff_setup!(self, clock, is_scrubbing, is_looking, is_acting, is_change, resets, held, queue_pair);
-        dff_setup!(self, clock, written, is_newer, kind, fit, measured, callee, behind);
+        dff_setup!(self, clock, written, is_newer, kind, fit, measured, callee, reasons, behind);
         dff_setup!(
             self,
             clock,
@@ -314,6 +318,12 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.callees.room_more.next = self.room_more.val();
         self.callees.behind.next = self.behind.q.val();
         self.callee.d.next = self.callees.callee.val();
+        self.waiting.arrival.next = self.held.q.val();
+        self.waiting.kind.next = self.classify.kind.val();
+        self.waiting.measured.next = self.measure.measured.val();
+        self.waiting.standing.next = self.row.val();
+        self.waiting.roomy.next = self.roomy.val();
+        self.reasons.d.next = self.waiting.reasons.val();
 
         // Act.
         self.judges.next = self.is_acting.q.val() & !self.is_change.q.val();
@@ -323,8 +333,8 @@ impl<const QPS: usize> Logic for Sequence<QPS> {
         self.judge.fit.next = self.fit.q.val();
         self.judge.measured.next = self.measured.q.val();
         self.judge.callee.next = self.callee.q.val();
+        self.judge.reasons.next = self.reasons.q.val();
         self.judge.standing.next = self.row.val();
-        self.judge.roomy.next = self.roomy.val();
         self.judge.place.next = self.place.val();
         self.acts.next = self.judges.val();
         self.acted.next = self.held.q.val();

@@ -137,6 +137,10 @@ impl Room {
 
 impl Logic for Room {
     #[hdl_gen]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "streams, packets and turns: what one takes of the room all see"
+    )]
     fn update(&mut self) {
         dff_setup!(self, clock, packets, headers, is_free, has_more, is_alive, number, owner, waited, dead);
         dff_setup!(

@@ -139,7 +139,7 @@ fn survives_at<const D: usize>() {
         orphans += rig.twin.orphans;
     }
     assert!(
-        expired > 10 && aborted > 10 && orphans > 10,
+        expired > share(10) && aborted > share(10) && orphans > share(10),
         "{expired} expired, {aborted} aborted, {orphans} orphans"
     );
 }

@@ -22,6 +22,7 @@ pub struct Port {
 }
 
 /// What comes of a packet or a nudge.
+#[expect(clippy::struct_excessive_bools, reason = "they are true in any combination")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// For the judge of requests.

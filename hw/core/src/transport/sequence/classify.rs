@@ -65,6 +65,8 @@ record! {
         pub ends_key: Bit,
         /// With `is_parted`: the key could not be ended.
         pub is_denied: Bit,
+        /// A READ, an atomic or the beginning of an RPC: one of those that `reads_in` limits.
+        pub takes_resource: Bit,
         /// It takes a receive.
         pub takes: Bit,
         /// It completes one, and at once.
@@ -98,6 +100,9 @@ block! {
         has_immediate: Signal<Local, Bit>,
         ends_key: Signal<Local, Bit>,
         adds: Signal<Local, Bit>,
+        is_read: Signal<Local, Bit>,
+        is_atomic: Signal<Local, Bit>,
+        is_call: Signal<Local, Bit>,
         packet: Constant<Bits<3>> = number(Occasion::Packet as u8),
         recall: Constant<Bits<3>> = number(Occasion::Recall as u8),
         parted: Constant<Bits<3>> = number(Occasion::Parted as u8),
@@ -135,6 +140,9 @@ impl Logic for Classify {
         self.has_immediate.next = self.immediates.val().get_bit(self.op.val().index());
         self.ends_key.next = self.key_ends.val().get_bit(self.op.val().index());
         self.adds.next = self.op.val() == self.add.val();
+        self.is_read.next = self.is_packet.val() & (self.op.val() == self.read.val());
+        self.is_atomic.next = self.is_packet.val() & (self.adds.val() | (self.op.val() == self.swap.val()));
+        self.is_call.next = self.is_packet.val() & self.calls.val().get_bit(self.op.val().index());
 
         self.kind.next.is_shared = self.arrival.val().has_srq;
         self.kind.next.is_unreliable = self.is_packet.val() & self.arrival.val().unreliable;
@@ -144,10 +152,11 @@ impl Logic for Classify {
         self.kind.next.is_send = self.is_send.val();
         self.kind.next.is_write = self.is_write.val();
         self.kind.next.is_raw = self.is_packet.val() & self.arrival.val().raw;
-        self.kind.next.is_read = self.is_packet.val() & (self.op.val() == self.read.val());
-        self.kind.next.is_atomic =
-            self.is_packet.val() & (self.adds.val() | (self.op.val() == self.swap.val()));
-        self.kind.next.is_call = self.is_packet.val() & self.calls.val().get_bit(self.op.val().index());
+        self.kind.next.is_read = self.is_read.val();
+        self.kind.next.is_atomic = self.is_atomic.val();
+        self.kind.next.is_call = self.is_call.val();
+        self.kind.next.takes_resource =
+            self.is_read.val() | self.is_atomic.val() | (self.is_call.val() & self.begins.val());
         self.kind.next.adds = self.adds.val();
         self.kind.next.is_params = self.op.val() == self.params.val();
         self.kind.next.begins = self.begins.val();

@@ -7,6 +7,7 @@ use super::classify::Kind;
 use super::fit::Fit;
 use super::measure::Measured;
 use super::standing::Standing;
+use super::wait::Reasons;
 use crate::record;
 
 record! {
@@ -78,26 +79,22 @@ record! {
 block! {
     /// Decides. Combinational.
     ///
-    /// - **Ports** `kind`, `fit`, `measured`, `callee`: the request; `again`: it was deferred before; `standing`: what is known of its
-    ///   queue pair; `roomy`: much room is left for requests that are deferred. `verdict`: what becomes of it.
+    /// - **Ports** `kind`, `fit`, `measured`, `callee`, `reasons`: the request; `again`: it was deferred before; `standing`: what is known
+    ///   of its queue pair. `verdict`: what becomes of it.
     pub struct Decide {
         pub kind: Signal<In, Kind>,
         pub fit: Signal<In, Fit>,
         pub measured: Signal<In, Measured>,
         pub callee: Signal<In, Callee>,
+        pub reasons: Signal<In, Reasons>,
         pub standing: Signal<In, Standing>,
         pub again: Signal<In, Bit>,
-        pub roomy: Signal<In, Bit>,
         pub verdict: Signal<Out, Verdict>,
         defers: Signal<Local, Bit>,
         is_before: Signal<Local, Bit>,
         is_ahead: Signal<Local, Bit>,
-        takes_resource: Signal<Local, Bit>,
         is_wrong: Signal<Local, Bit>,
         must_wait: Signal<Local, Bit>,
-        waits_long: Signal<Local, Bit>,
-        is_due: Signal<Local, Bit>,
-        may_defer: Signal<Local, Bit>,
         waits: Signal<Local, Bit>,
         follows: Signal<Local, Bit>,
         stays: Signal<Local, Bit>,
@@ -118,51 +115,24 @@ block! {
 
 impl Logic for Decide {
     #[hdl_gen]
+    #[expect(clippy::too_many_lines, reason = "a line for each thing that may become of an arrival")]
     fn update(&mut self) {
         self.is_before.next = self.fit.val().is_live & self.measured.val().is_before;
 
-        // The next. While atomics are under way only atomics follow them: they alone wait for each other further on. What is to
-        // be refused waits, too, or the refusal would go ahead of their answers, and that of RPCs. A key is not ended while
-        // the data of a READ, which may be that key's, are owed; and nothing follows the SEND that ends one before its end.
-        self.takes_resource.next = self.kind.val().is_read
-            | self.kind.val().is_atomic
-            | (self.kind.val().is_call & self.kind.val().begins);
+        // The next, and those that follow one that waits.
         self.is_wrong.next =
-            !self.fit.val().keeps_rules | (self.takes_resource.val() & self.measured.val().is_spent);
-        self.must_wait.next = (self.measured.val().is_applying
-            & (self.is_wrong.val() | !self.kind.val().is_atomic))
-            | (self.measured.val().is_calling & self.is_wrong.val())
-            | (!self.is_wrong.val()
-                & self.kind.val().ends_key
-                & (self.measured.val().is_answering | !self.measured.val().may_part));
-        // What has to wait is deferred, and so is what follows it. Atomics end by themselves, so the store always has room for what
-        // waits for them. What waits for a key or an answer may need packets of other queue pairs, which come only while there is
-        // room: it has half of the store. A request that was deferred has its place already.
-        self.waits_long.next = self.standing.val().parting | !self.measured.val().is_applying;
-        self.is_due.next = self.measured.val().is_next & (self.standing.val().parting | self.must_wait.val());
-        self.may_defer.next = self.fit.val().is_heard
-            & !self.measured.val().is_before
-            & !self.kind.val().is_raw
-            & !self.kind.val().is_unreliable;
-        self.waits.next = self.may_defer.val()
-            & self.is_due.val()
-            & (self.again.val() | self.roomy.val() | !self.waits_long.val());
-        if self.again.val() {
-            self.follows.next = self.may_defer.val()
-                & !self.measured.val().is_next
-                & (self.standing.val().waits | self.standing.val().parting);
-        } else if self.standing.val().deferred.any() {
-            self.follows.next = self.may_defer.val()
-                & !self.waits.val()
-                & (self.roomy.val() | !self.standing.val().waits_long);
-        } else {
-            self.follows.next =
-                self.may_defer.val() & !self.waits.val() & self.standing.val().parting & self.roomy.val();
-        }
+            !self.fit.val().keeps_rules | (self.kind.val().takes_resource & self.measured.val().is_spent);
+        self.must_wait.next = (self.is_wrong.val() & self.reasons.val().if_wrong)
+            | (!self.is_wrong.val() & self.reasons.val().if_right);
+        self.waits.next = self.measured.val().is_next & self.reasons.val().may_stay & self.must_wait.val();
+        self.follows.next = !self.measured.val().is_before
+            & !(self.measured.val().is_next & self.again.val())
+            & self.reasons.val().may_follow
+            & !self.waits.val();
         self.stays.next = self.waits.val() | self.follows.val();
         self.verdict.next.stays = self.stays.val();
         self.verdict.next.follows = self.follows.val();
-        self.verdict.next.waits_long = self.waits_long.val();
+        self.verdict.next.waits_long = self.reasons.val().is_long;
 
         // What a message that was broken off had taken is for the next.
         self.lacks.next =

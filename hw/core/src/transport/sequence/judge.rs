@@ -12,6 +12,7 @@ use super::measure::Measured;
 use super::receipt::Receipts;
 use super::reply::Replies;
 use super::standing::Standing;
+use super::wait::Reasons;
 use crate::transport::records::{Arrival, DEFERRED_LOG, Errand};
 
 block! {
@@ -22,16 +23,16 @@ block! {
     ///                     └─ Advance ─ changed
     /// ```
     ///
-    /// - **Ports** `arrival`, `kind`, `fit`, `measured`, `callee`: the request; `standing`: what is known of its queue pair; `roomy`: as in
-    ///   [`Decide`]; `place`: that of the next request that is deferred. `verdict`: what becomes of it; `errand`: what has to be done; `changed`: what is known of the queue pair afterwards.
+    /// - **Ports** `arrival`, `kind`, `fit`, `measured`, `callee`, `reasons`: the request; `standing`: what is known of its queue pair;
+    ///   `place`: that of the next request that is deferred. `verdict`: what becomes of it; `errand`: what has to be done; `changed`: what is known of the queue pair afterwards.
     pub struct Judge {
         pub arrival: Signal<In, Arrival>,
         pub kind: Signal<In, Kind>,
         pub fit: Signal<In, Fit>,
         pub measured: Signal<In, Measured>,
         pub callee: Signal<In, Callee>,
+        pub reasons: Signal<In, Reasons>,
         pub standing: Signal<In, Standing>,
-        pub roomy: Signal<In, Bit>,
         pub place: Signal<In, Bits<DEFERRED_LOG>>,
         pub verdict: Signal<Out, Verdict>,
         pub errand: Signal<Out, Errand>,
@@ -51,9 +52,9 @@ impl Logic for Judge {
         self.decide.fit.next = self.fit.val();
         self.decide.measured.next = self.measured.val();
         self.decide.callee.next = self.callee.val();
+        self.decide.reasons.next = self.reasons.val();
         self.decide.standing.next = self.standing.val();
         self.decide.again.next = self.arrival.val().again;
-        self.decide.roomy.next = self.roomy.val();
         self.verdict.next = self.decide.verdict.val();
 
         self.replies.arrival.next = self.arrival.val();

@@ -106,10 +106,11 @@ impl Rig {
     /// The look of the cycle before is answered from this one on.
     fn look(&mut self) {
         assert_eq!(read::<bool>(&self.bench, "looked"), read::<bool>(&self.bench, "counted"));
-        // Whether there is room counts in the cycle of the look alone.
+        // Whether there is room counts in the cycle of the look alone, at kernels and in the store.
         let noise: [Bits<16>; 2] = std::array::from_fn(|_| noise(&mut self.rng));
         self.set("room", &noise[0]);
         self.set("room_more", &noise[1]);
+        self.set("roomy", &noise[0].get_bit(0));
         if !read::<bool>(&self.bench, "looked") {
             return;
         }

@@ -27,6 +27,7 @@ use super::judge::Judge;
 use super::measure::Measure;
 use super::model::Outcome;
 use super::rig::{OPERATIONS, QPS, Rig};
+use super::wait::Waiting;
 use crate::fabric::records::Calling;
 use crate::host::work::QpChange;
 use crate::testing::{noise, stalls_of};
@@ -180,10 +181,11 @@ fn rust_and_verilog_agree() {
             || Callees::new(&OPERATIONS.map(Some)),
             [arrival, kind, standing, room, room_more, behind]
         ),
+        differential!("waiting", Waiting::default, [arrival, kind, measured, standing, roomy]),
         differential!(
             "judge",
             Judge::default,
-            [arrival, kind, fit, measured, callee, standing, roomy, place]
+            [arrival, kind, fit, measured, callee, reasons, standing, place]
         ),
         differential!("account", Account::default, [kind, measured, verdict, standing]),
         differential!(

@@ -304,7 +304,7 @@ fn crowded() -> Rig {
     }
     for (number, region, qpn) in [(0, 2, QPN), (1, 2, 5), (3, 7, QPN)] {
         let (key, region) = ((number << 8) | 0x42, (region << 8) | 0x55);
-        assert_eq!(rig.do_work(Work { key, region, qpn, ..BIND }), 0);
+        assert_eq!(rig.do_work(Work { qpn, key, region, ..BIND }), 0);
     }
     rig
 }

@@ -25,8 +25,8 @@ pub(super) struct Store {
 
 impl Store {
     /// A request is deferred.
-    pub(super) fn store(&mut self, arrival: Arrival, follows: bool) {
-        self.kept.push(Kept { age: self.stored, arrival, follows });
+    pub(super) fn store(&mut self, arrival: &Arrival, follows: bool) {
+        self.kept.push(Kept { age: self.stored, arrival: *arrival, follows });
         self.stored += 1;
     }
 

@@ -147,7 +147,7 @@ impl Rig {
     /// What was decided reaches the store.
     fn decide(&mut self, (said, arrival, age): (Deferral, Arrival, u64), lost: bool) {
         if said.stored {
-            self.store.store(arrival, said.follows && !lost);
+            self.store.store(&arrival, said.follows && !lost);
         } else if said.judged && said.stays {
             self.store.stay(age, said.follows);
         } else {
@@ -202,19 +202,21 @@ impl Rig {
             self.ask(nudge);
         }
         for arrival in collect::<Arrival>(&mut self.bench, self.source) {
-            self.arrive(arrival);
+            self.arrive(&arrival);
         }
         // Who looks at packets stops when there is no room.
         let admits = read::<bool>(&self.bench, "admits");
         let level = self.store.level();
         assert!(!admits || level + UNDER_WAY as u64 <= self.places + 1, "{level} places in use");
         assert!(!read::<bool>(&self.bench, "roomy") || level <= self.places / 2 + 1);
-        if admits && self.under_way < UNDER_WAY - 2 && self.rng.below(2) == 0 {
-            if let Some(request) = self.waiting.pop_front() {
-                push(&mut self.bench, self.arrival, &[request]);
-                self.sent.push_back(request);
-                self.under_way += 1;
-            }
+        if admits
+            && self.under_way < UNDER_WAY - 2
+            && self.rng.below(2) == 0
+            && let Some(request) = self.waiting.pop_front()
+        {
+            push(&mut self.bench, self.arrival, &[request]);
+            self.sent.push_back(request);
+            self.under_way += 1;
         }
     }
 
@@ -245,7 +247,7 @@ impl Rig {
     }
 
     /// A request comes out, on its way to the judge.
-    fn arrive(&mut self, arrival: Arrival) {
+    fn arrive(&mut self, arrival: &Arrival) {
         let sent = self.sent.pop_front().expect("only what was sent comes out");
         if sent.again {
             let age = self.asked.expect("one was asked for");
@@ -265,13 +267,13 @@ impl Rig {
                 payload_len: said.payload_len,
                 ..sent
             };
-            assert_eq!(arrival, expected, "what its packet said");
+            assert_eq!(*arrival, expected, "what its packet said");
         } else {
-            assert_eq!(arrival, sent);
+            assert_eq!(*arrival, sent);
         }
         let last = self.judging.back().map_or(0, |judged| judged.due);
         let due = (self.bench.cycle() + 1 + self.rng.below(3)).max(last + 2);
-        self.judging.push_back(Judged { arrival, due });
+        self.judging.push_back(Judged { arrival: *arrival, due });
     }
 
     /// Steps until nothing is left of what was sent, nor of what was deferred.

@@ -68,8 +68,8 @@ impl<const D: usize> Rig<D> {
         }
     }
 
-    fn send(&mut self, errand: Errand, packet: Option<&[u8]>) {
-        push(&mut self.bench, self.errand, &[errand]);
+    fn send(&mut self, errand: &Errand, packet: Option<&[u8]>) {
+        push(&mut self.bench, self.errand, std::slice::from_ref(errand));
         if let Some(packet) = packet {
             push(&mut self.bench, self.payload, &beats::<D>(packet));
         }
@@ -79,7 +79,7 @@ impl<const D: usize> Rig<D> {
     pub(super) fn pass(&mut self) {
         let bytes = self.bytes();
         let errand = self.errand(bytes.len());
-        self.send(errand, Some(&bytes));
+        self.send(&errand, Some(&bytes));
         self.expected_errands.push(errand);
         self.expected_beats.extend(beats::<D>(&bytes));
     }
@@ -88,7 +88,7 @@ impl<const D: usize> Rig<D> {
     pub(super) fn plain(&mut self) {
         let has_value = self.rng.below(2) == 0;
         let errand = Errand { has_value, ..self.errand(if has_value { 8 } else { 0 }) };
-        self.send(errand, None);
+        self.send(&errand, None);
         self.expected_errands.push(errand);
     }
 
@@ -96,7 +96,7 @@ impl<const D: usize> Rig<D> {
     pub(super) fn store(&mut self, slot: u64) {
         let bytes = self.bytes();
         let errand = Errand { stores: true, slot: slot.into(), ..self.errand(bytes.len()) };
-        self.send(errand, Some(&bytes));
+        self.send(&errand, Some(&bytes));
         self.expected_errands.push(Errand { payload_len: 0_u64.into(), ..errand });
         self.kept.insert(slot, bytes);
     }
@@ -105,7 +105,7 @@ impl<const D: usize> Rig<D> {
     pub(super) fn load(&mut self, slot: u64) {
         let bytes = self.kept.remove(&slot).expect("something is there");
         let errand = Errand { loads: true, slot: slot.into(), ..self.errand(bytes.len()) };
-        self.send(errand, None);
+        self.send(&errand, None);
         self.expected_errands.push(errand);
         self.expected_beats.extend(beats::<D>(&bytes));
     }

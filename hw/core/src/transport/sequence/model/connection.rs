@@ -70,6 +70,7 @@ pub struct Parting {
 }
 
 /// What is known of a queue pair's requests.
+#[expect(clippy::struct_excessive_bools, reason = "they are true in any combination")]
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// PSN of the next request.

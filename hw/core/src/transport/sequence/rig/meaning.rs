@@ -30,7 +30,7 @@ pub(super) fn meaning(mut errand: Errand) -> Errand {
             errand.place = 0_u64.into();
         }
     }
-    if !errand.stores && !(errand.loads && errand.payload_len.any()) {
+    if !(errand.stores || errand.loads && errand.payload_len.any()) {
         errand.slot = 0_u64.into();
     }
     if !calls {
