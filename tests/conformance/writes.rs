@@ -22,10 +22,11 @@ pub(crate) const CASES: &[Case] = &[
         .near("drop everything until 20 us")
         .timeouts(1)
         .again(4),
+    // What follows comes a second time, so the far end says once more what is missing.
+    case("the First of a WRITE is lost twice", LONG).near("drop the next two WRITE Firsts").naks(2).again(6),
     case("the Middle of a WRITE is lost twice", LONG)
         .near("drop the next two WRITE Middles")
-        .naks(1)
-        .timeouts(1)
+        .naks(2)
         .again(4),
     case("the second of three WRITEs is lost", &[Write(100), Write(100), Write(100)])
         .near("drop the 2nd WRITE")

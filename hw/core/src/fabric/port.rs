@@ -188,6 +188,7 @@ impl<const D: usize, const LOG: usize> Logic for Port<D, LOG> {
         self.space.change.next = self.change.val();
         self.space.patience.next = self.patience.val();
         self.space.stream.next = self.feed.stream.val();
+        self.space.next_stream.next = self.feed.next_stream.val();
         self.space.kills.next = self.feed.kills.val();
         self.aborted.next = self.space.aborted.val();
 

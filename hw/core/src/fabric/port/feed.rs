@@ -37,7 +37,7 @@ block! {
     ///
     /// - **Ports** `item`, `beats`: the packets, and their payload. `command`, `data_in`: to the kernel; no data before its command is taken. `may_give`: a command may be offered.
     ///   `has_ticket`, `ticket`: the next one; `opens`, `caller`: it is given away; `drops`: a header goes without; `commands`: the command is
-    ///   taken. `stream`: number of the stream that is fed, or was last; `is_open`: more of it has to come; `is_feeding`: the kernel has not all of
+    ///   taken. `stream`, `next_stream`: number of the stream that is fed, or was last, and of the one after it; `is_open`: more of it has to come; `is_feeding`: the kernel has not all of
     ///   the youngest request; `is_dead`, `is_next_dead`: it was
     ///   aborted, the next one was; `kills`: it is now. `feeds`: a beat of the youngest request is taken from those; `returns`: a packet needs its place no more. `tells`: a stream that was
     ///   aborted has come to its end. `halts`: the kernel is reset, and the packet under way is thrown away, unless its command has not been
@@ -62,6 +62,7 @@ block! {
         pub drops: Signal<Out, Bit>,
         pub commands: Signal<Out, Bit>,
         pub stream: Signal<Out, Bits<STREAM_BITS>>,
+        pub next_stream: Signal<Out, Bits<STREAM_BITS>>,
         pub is_open: Signal<Out, Bit>,
         pub is_feeding: Signal<Out, Bit>,
         pub is_dead: Signal<In, Bit>,
@@ -86,6 +87,8 @@ block! {
         /// The command was taken.
         is_told: Reg<Bit>,
         number: Reg<Bits<STREAM_BITS>>,
+        /// The one after that, so that nobody has to add before he asks whether it was aborted.
+        next_number: Reg<Bits<STREAM_BITS>>,
         has_stream: Reg<Bit>,
         /// The stream never began: it is over for those who reserve, too.
         is_void: Reg<Bit>,
@@ -122,10 +125,24 @@ impl<const D: usize> Logic for Feed<D> {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, shift);
-        dff_setup!(self, clock, step, order, words, collected, is_rest, is_told, number, has_stream, told);
+        dff_setup!(
+            self,
+            clock,
+            step,
+            order,
+            words,
+            collected,
+            is_rest,
+            is_told,
+            number,
+            next_number,
+            has_stream,
+            told
+        );
         dff_setup!(self, clock, is_void);
         self.now.next = self.item.payload.val();
         self.stream.next = self.number.q.val();
+        self.next_stream.next = self.next_number.q.val();
         self.is_open.next = self.has_stream.q.val();
         self.is_feeding.next =
             self.has_stream.q.val() | (self.step.q.val() == Step::Pass) | !self.shift.is_idle.val();
@@ -201,7 +218,8 @@ impl<const D: usize> Logic for Feed<D> {
                     self.takes.next = true;
                     self.drops.next = true;
                     if !self.now.val().ends {
-                        self.number.d.next = self.number.q.val() + 1;
+                        self.number.d.next = self.next_number.q.val();
+                        self.next_number.d.next = self.next_number.q.val() + 1;
                         self.is_void.d.next = true;
                     }
                     if self.now.val().has_payload {
@@ -226,7 +244,8 @@ impl<const D: usize> Logic for Feed<D> {
                     self.order.d.next.pd = self.now.val().pd;
                     self.order.d.next.parameters = 0.into();
                     if !self.now.val().ends {
-                        self.number.d.next = self.number.q.val() + 1;
+                        self.number.d.next = self.next_number.q.val();
+                        self.next_number.d.next = self.next_number.q.val() + 1;
                         self.has_stream.d.next = true;
                     }
                     self.step.d.next = Step::Give;
@@ -325,6 +344,7 @@ impl<const D: usize> Logic for Feed<D> {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.number.d.next = 0.into();
+            self.next_number.d.next = 1.into();
             self.has_stream.d.next = false;
             self.is_told.d.next = false;
             self.is_void.d.next = false;

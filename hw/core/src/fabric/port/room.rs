@@ -40,8 +40,8 @@ block! {
     ///   request of the queue pair that was `asks_qpn` in the cycle before may begin; `refused`, `refused_qpn`: one that asked three cycles ago was sent away, by this or by somebody
     ///   else; `room_more`: another packet may come. `returns_call`, `returns_feed`: a packet needs its place no
     ///   more; `header_leaves`: a header. `change_valid`, `change`: of queue pairs; `stops` or `resets` aborts the stream of its
-    ///   own. `patience`: cycles that a stream may take, 0: any number, and [`BEAT_CYCLES`] more for each beat of payload, of which one `comes`; then it is aborted. `stream`: number of the
-    ///   stream that is fed; `is_dead`, `is_next_dead`: it was aborted, the one behind it was; `kills`: it is now. `aborted`: a cycle high for
+    ///   own. `patience`: cycles that a stream may take, 0: any number, and [`BEAT_CYCLES`] more for each beat of payload, of which one `comes`; then it is aborted. `stream`, `next_stream`: number of the
+    ///   stream that is fed, and of the one after it; `is_dead`, `is_next_dead`: it was aborted, the one after it was; `kills`: it is now. `aborted`: a cycle high for
     ///   each that patience or a change aborts. `busy`: something is reserved, or a stream under way.
     /// - **Latency** 1 cycle from all to `room` and `room_more`, which are registers, and to `is_dead`. **Rate** one of each per
     ///   cycle. **Backpressure** none: whoever reserves has looked at the room.
@@ -66,6 +66,7 @@ block! {
         pub change: Signal<In, QpChange>,
         pub patience: Signal<In, Bits<32>>,
         pub stream: Signal<In, Bits<STREAM_BITS>>,
+        pub next_stream: Signal<In, Bits<STREAM_BITS>>,
         pub is_dead: Signal<Out, Bit>,
         pub is_next_dead: Signal<Out, Bit>,
         pub kills: Signal<In, Bit>,
@@ -106,7 +107,6 @@ block! {
         is_open: Signal<Local, Bit>,
         held: Signal<Local, Bits<HEADERS>>,
         next_number: Signal<Local, Bits<STREAM_BITS>>,
-        next_stream: Signal<Local, Bits<STREAM_BITS>>,
         marked: Signal<Local, Bits<STREAMS>>,
         killed: Signal<Local, Bits<STREAMS>>,
         returned: Signal<Local, Bits<5>>,
@@ -215,7 +215,6 @@ impl Logic for Room {
             self.dead.d.next = self.killed.val() & !(self.one.val() << self.next_number.val());
         }
         self.is_alive.d.next = self.alive.val();
-        self.next_stream.next = self.stream.val() + 1;
         self.is_dead.next = self.dead.q.val().get_bit(self.stream.val().index());
         self.is_next_dead.next = self.dead.q.val().get_bit(self.next_stream.val().index());
 

@@ -31,9 +31,10 @@ record! {
 block! {
     /// Counts the retries of a step's queue pair. Logic only.
     ///
-    /// Both counters begin anew with progress. What asks for a repetition while one is under way comes from the same loss and
-    /// does not count, unless time runs out. But the end of an RPC's answer says that all of it can be had now: it is asked for again
-    /// as long as there are retries, which it never uses up for good. A peer that is busy is there, so retries begin anew. While the queue pair rests nothing counts, and the repetition at the end of
+    /// Both counters begin anew with progress. An answer from after the one that is missing, while a repetition is under way, comes from
+    /// the same loss and does not count, unless time runs out. But a NAK for a gap says that the repetition was lost, too, for a responder sends
+    /// one for each time that it was shown the gap; and the end of an RPC's answer says that all of it can be had now. So after either all is sent again
+    /// as long as there are retries, which they never use up for good. A peer that is busy is there, so retries begin anew. While the queue pair rests nothing counts, and the repetition at the end of
     /// the rest is none of its retries.
     ///
     /// - **Ports** `standing`, `arrival`: what came; `row`: of its queue pair. `resolve`.
@@ -72,7 +73,7 @@ impl Logic for Retry {
         }
 
         self.is_last_try.next = self.used.val() == self.arrival.val().retry;
-        self.presses.next = self.standing.val().is_complete
+        self.presses.next = (self.standing.val().is_complete | self.standing.val().is_wanted)
             & self.recovering.val()
             & !self.row.val().resting
             & !self.is_last_try.val();

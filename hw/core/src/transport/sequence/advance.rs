@@ -159,6 +159,10 @@ impl Logic for Advance {
             | self.verdict.val().rests
             | (self.standing.val().gap_told
                 & (!self.measured.val().is_next | self.kind.val().is_parted | self.verdict.val().follows));
+        self.changed.next.last_early = self.standing.val().last_early;
+        if self.verdict.val().is_early | self.verdict.val().rests {
+            self.changed.next.last_early = self.arrival.val().psn;
+        }
         self.changed.next.failed = self.standing.val().failed
             | self.verdict.val().refuses
             | self.verdict.val().denies

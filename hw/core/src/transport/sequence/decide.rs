@@ -189,8 +189,8 @@ impl Logic for Decide {
             & !self.is_wrong.val()
             & self.lacks.val();
         self.verdict.next.loses = self.kind.val().is_raw & !self.carries_out.val();
-        // One NAK for a gap: more would make the peer begin again more often than once. One for each time that the next
-        // request bounces, though: nothing else would make the peer send it once more.
+        // One NAK for a gap: more would make the peer begin again more often than once. One more when what it sent again shows the
+        // gap once more: the request that is missing, or the NAK, was lost. And one for each time that the next request bounces.
         self.concludes.next =
             self.kind.val().is_parted & self.standing.val().parting & !self.kind.val().is_denied;
         self.denies.next =
@@ -199,7 +199,7 @@ impl Logic for Decide {
         self.verdict.next.concludes = self.concludes.val();
         self.verdict.next.denies = self.denies.val();
         self.verdict.next.tells_gap = self.bounces.val()
-            | (self.is_ahead.val() & !self.standing.val().gap_told)
+            | (self.is_ahead.val() & (!self.standing.val().gap_told | self.measured.val().goes_back))
             | (self.concludes.val() & self.standing.val().owes);
 
         // What came again. An answer from among atomics that are under way would tell of them before they are done.

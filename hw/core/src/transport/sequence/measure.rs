@@ -22,6 +22,8 @@ record! {
         pub is_next: Bit,
         /// It has been there before.
         pub is_before: Bit,
+        /// After a gap: it does not come after the last one thrown away, so the peer has sent again since.
+        pub goes_back: Bit,
         /// READ: PSNs that it takes.
         pub packets: Bits<24>,
         /// The peer has as many READs, atomics and RPCs open as it may.
@@ -62,6 +64,7 @@ block! {
         pub measured: Signal<Out, Measured>,
         expected: Signal<Local, Bits<24>>,
         distance: Signal<Local, Bits<24>>,
+        lead: Signal<Local, Bits<24>>,
         mtu: Signal<Local, Bits<32>>,
         round_up: Signal<Local, Bits<32>>,
         packets: Signal<Local, Bits<24>>,
@@ -91,6 +94,8 @@ impl Logic for Measure {
         self.measured.next.is_before = !self.arrival.val().raw
             & !self.kind.val().is_unreliable
             & self.distance.val().get_bit(self.past_at.val().index());
+        self.lead.next = self.standing.val().last_early - self.arrival.val().psn;
+        self.measured.next.goes_back = !self.lead.val().get_bit(self.past_at.val().index());
 
         // An answer without data has one packet, too.
         self.mtu.next = self.smallest_mtu.val() << self.arrival.val().path_mtu;

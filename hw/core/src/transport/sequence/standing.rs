@@ -61,6 +61,8 @@ record! {
         pub waits_long: Bit,
         /// The peer was told to send again from the next request on.
         pub gap_told: Bit,
+        /// With `gap_told`: PSN of the last request that was thrown away since.
+        pub last_early: Bits<24>,
         /// A request was refused, or receives were recalled: there is no next one.
         pub failed: Bit,
         /// It was told that no more receives of an SRQ come back.

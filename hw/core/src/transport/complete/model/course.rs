@@ -104,8 +104,8 @@ impl<'a> Course<'a> {
             self.outcome.counted = Some(Statistics::IMPLIED_NAK_SEQ_ERR);
             // The answer is complete, whatever was asked for before.
             let is_complete = *op == opcode::RPC_RESPONSE_END && is_in_range;
-            if is_complete && !self.row.resting && self.arrival.retry != self.row.used {
-                self.row.recovering = false;
+            if is_complete {
+                self.press();
             }
             return self.again();
         }
@@ -119,6 +119,8 @@ impl<'a> Course<'a> {
             }
             Syndrome::Nak(NakCode::PsnSequence) => {
                 self.outcome.counted = Some(Statistics::PACKET_SEQ_ERR);
+                // What was sent again is lost, too.
+                self.press();
                 self.again();
             }
             Syndrome::Nak(code) => self.fail(meaning(code)),
@@ -259,6 +261,11 @@ impl<'a> Course<'a> {
             }
             (errand.index, errand.opcode, errand.length) = (entry.index, entry.opcode, entry.length);
         }
+    }
+
+    /// A repetition that is under way is no reason not to send again, as long as there are retries.
+    fn press(&mut self) {
+        self.row.recovering &= self.row.resting || self.arrival.retry == self.row.used;
     }
 
     /// Sends again from the first unanswered PSN, or gives up.

@@ -101,6 +101,8 @@ pub struct Connection {
     pub waits_long: bool,
     /// The peer was told to send again from there.
     pub gap_told: bool,
+    /// The last request that was thrown away for it.
+    last_early: Psn,
     last_told: bool,
 }
 
@@ -132,6 +134,7 @@ impl Connection {
             waits: false,
             waits_long: false,
             gap_told: false,
+            last_early: Psn::new(0),
             last_told: false,
         }
     }
@@ -196,6 +199,9 @@ impl Connection {
             outcome.counted = outcome.duplicate.then_some(Statistics::DUPLICATE_REQUEST);
             outcome.early = !outcome.duplicate;
             parting.owes |= !outcome.duplicate;
+            if outcome.early {
+                self.last_early = psn;
+            }
         } else if psn.is_before(self.expected) {
             outcome.duplicate = true;
             outcome.counted = Some(Statistics::DUPLICATE_REQUEST);
@@ -204,7 +210,9 @@ impl Connection {
             }
         } else if psn != self.expected {
             outcome.early = true;
-            outcome.nak = !std::mem::replace(&mut self.gap_told, true);
+            let goes_back = !self.last_early.is_before(psn);
+            outcome.nak = !std::mem::replace(&mut self.gap_told, true) || goes_back;
+            self.last_early = psn;
             outcome.counted = Some(Statistics::OUT_OF_SEQUENCE);
             if outcome.nak {
                 acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::PsnSequence));
@@ -376,6 +384,7 @@ impl Connection {
         if self.must_wait(arrival, view) {
             acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::PsnSequence));
             (outcome.early, outcome.nak, self.gap_told) = (true, true, true);
+            self.last_early = self.expected;
         } else if is_wrong {
             acknowledge(&mut outcome.errand, self.expected, Syndrome::Nak(NakCode::InvalidRequest));
             outcome.errand.status = (Status::RemoteInvalid as u64).into();
@@ -386,6 +395,7 @@ impl Connection {
             let timer = u8::try_from(number(arrival.min_rnr)).expect("a timer code has five bits");
             acknowledge(&mut outcome.errand, self.expected, Syndrome::RnrNak { timer });
             (outcome.rnr, self.gap_told) = (true, true);
+            self.last_early = self.expected;
             outcome.counted = Some(Statistics::OUT_OF_BUFFER);
         } else {
             let receive = next.filter(|_| needs_receive);

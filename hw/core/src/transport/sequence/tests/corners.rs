@@ -190,10 +190,39 @@ fn a_gap_is_told_once_until_the_missing_request_comes() {
     assert_eq!((u64::from(quiet.errand.answer), quiet.nak), (NONE, false));
     assert!(rig.judge(&write(FIRST_PSN, 8)).errand.places);
     assert!(rig.judge(&write(FIRST_PSN + 2, 8)).nak);
-    assert!(!rig.judge(&write(FIRST_PSN + 2, 8)).nak);
+    assert!(!rig.judge(&write(FIRST_PSN + 3, 8)).nak);
     // A request that came before is none of those that are missing.
     rig.judge(&write(FIRST_PSN, 8));
-    assert!(!rig.judge(&write(FIRST_PSN + 2, 8)).nak);
+    assert!(!rig.judge(&write(FIRST_PSN + 4, 8)).nak);
+}
+
+#[test]
+fn a_gap_is_told_again_when_the_peer_has_gone_back_and_its_request_is_missing_still() {
+    // PSNs come round on the way.
+    for first in [FIRST_PSN, 0xff_fffe] {
+        let mut rig = Rig::new();
+        let at =
+            |behind: u64| Arrival { receive_psn: first.into(), ..write((first + behind) & 0xff_ffff, 8) };
+        let mut naks = |arrivals: &[u64]| -> Vec<bool> {
+            arrivals.iter().map(|behind| rig.judge(&at(*behind)).nak).collect()
+        };
+        assert_eq!(naks(&[1, 2, 3]), [true, false, false], "one loss");
+        assert_eq!(naks(&[1, 2, 3, 4]), [true, false, false, false], "the peer has gone back");
+        assert_eq!(naks(&[4, 5]), [true, false], "to what follows, and not all of that has come");
+        assert_eq!(naks(&[0, 1, 2]), [false; 3], "what was missing is here");
+        assert_eq!(naks(&[5, 6]), [true, false], "the next loss");
+    }
+}
+
+#[test]
+fn after_a_missing_receive_a_gap_is_told_when_the_peer_has_come_again() {
+    let mut rig = Rig::new();
+    let send = |behind| request(opcode::RC_SEND_ONLY, FIRST_PSN + behind, 0, 8);
+    assert!(rig.judge(&send(0)).rnr);
+    assert_eq!([1, 2].map(|behind| rig.judge(&send(behind)).nak), [false; 2], "they were on their way");
+    rig.world.post(false, 1, 4);
+    assert_eq!([1, 2].map(|behind| rig.judge(&send(behind)).nak), [true, false], "the first is lost");
+    assert_eq!([0, 1, 2].map(|behind| rig.judge(&send(behind)).takes), [true; 3]);
 }
 
 #[test]

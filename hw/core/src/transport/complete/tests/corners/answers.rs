@@ -105,16 +105,24 @@ fn a_lost_packet_is_sent_again_from_the_psn_that_the_peer_names() {
 }
 
 #[test]
-fn one_loss_is_repaired_once_until_there_is_progress() {
-    let mut rig = after_sending(50, &[(Write, 2 * MTU), (Write, 4 * MTU)]);
-    assert_eq!(rewinds(&rig.outcome(&rig.acknowledge(2, 50, LOST))), [(0, 50, 0)]);
-    assert!(is_nothing(&rig.outcome(&rig.acknowledge(2, 50, LOST))), "the same loss");
-    assert_eq!(
-        rewinds(&rig.outcome(&rig.acknowledge(2, 51, LOST))),
-        [(0, 51, 1)],
-        "another, behind progress"
-    );
-    assert!(is_nothing(&rig.outcome(&rig.acknowledge(2, 51, LOST))));
+fn a_nak_repeats_what_is_missing_as_long_as_there_are_retries_and_never_uses_them_up_after_the_first() {
+    let mut rig = Rig::default();
+    rig.settings[2] = Settings { retry: 3, ..Settings::default() };
+    send(&mut rig, 50, &[(Write, 2 * MTU), (Write, 4 * MTU)]);
+    for _ in 0..3 {
+        assert_eq!(rewinds(&rig.outcome(&rig.acknowledge(2, 50, LOST))), [(0, 50, 0)]);
+    }
+    for _ in 0..3 {
+        assert!(is_nothing(&rig.outcome(&rig.acknowledge(2, 50, LOST))), "the timer decides");
+    }
+    assert_eq!(rewinds(&rig.outcome(&rig.acknowledge(2, 51, LOST))), [(0, 51, 1)], "after progress");
+}
+
+#[test]
+fn answers_from_after_one_loss_repair_it_once_until_there_is_progress() {
+    let mut rig = after_sending(50, &[(Read, 10), (Write, 4 * MTU)]);
+    assert_eq!(rewinds(&rig.outcome(&rig.acknowledge(2, 51, ACK))), [(0, 50, 0)]);
+    assert!(is_nothing(&rig.outcome(&rig.acknowledge(2, 52, ACK))), "the same loss");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn a_timeout_sends_again_even_what_is_being_sent_again() {
         let given = rig.outcome(&rig.nudge(2, Occasion::Timeout));
         assert_eq!((rewinds(&given), given.timeouts.len()), (vec![(0, 6, 1)], 1));
     }
-    assert!(is_nothing(&rig.outcome(&rig.acknowledge(2, 6, LOST))), "it is being sent again");
+    assert_eq!(rewinds(&rig.outcome(&rig.acknowledge(2, 6, LOST))), [(0, 6, 1)], "and lost again");
 }
 
 #[test]

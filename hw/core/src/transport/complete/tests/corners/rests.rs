@@ -93,7 +93,7 @@ fn after_its_rest_it_is_as_if_something_had_been_lost() {
     let mut rig = after_sending(5, &[(Send, 2 * MTU), (Send, 1)]);
     rig.outcome(&unready(&rig, 5));
     rig.outcome(&timeout(&rig));
-    assert!(is_nothing(&rig.outcome(&rig.acknowledge(2, 5, LOST))), "it is being sent again");
+    assert_eq!(rewinds(&rig.outcome(&rig.acknowledge(2, 5, LOST))), [(0, 5, 0)], "and is lost");
     let given = rig.outcome(&timeout(&rig));
     assert_eq!((rewinds(&given), manner(&given), given.timeouts.len()), (vec![(0, 5, 0)], wake(), 1));
     // It may have to rest again, and progress lets losses count again.
