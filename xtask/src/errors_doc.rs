@@ -39,7 +39,7 @@ struct Truth {
 pub(crate) fn run() -> Result<()> {
     let path = workspace::root().join("docs/errors.md");
     let document = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    let truth = Truth { tests: testplan::find_tests()?, codes: codes()?, events: events() };
+    let truth = Truth { tests: testplan::find_tests()?.clone(), codes: codes()?, events: events() };
     let rows = check(&document, &truth, &has_case)?;
     println!("errors: {rows} rows, each with a test that exists, and all {} codes", truth.codes.len());
     Ok(())

@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         return Ok(());
     }
-    list::check(&all, &workspace::root(), &testplan::find_tests()?)?;
+    list::check(&all, &workspace::root(), testplan::find_tests()?)?;
     println!("mutants: {} faults, each with its place in the sources and its tests", all.len());
     if options.check {
         return Ok(());

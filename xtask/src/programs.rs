@@ -140,9 +140,4 @@ mod tests {
         assert_eq!(fault(&Started::Computed, &listed, true), None);
         assert!(fault(&Started::Computed, &listed, false).unwrap().contains("[[computed]]"));
     }
-
-    #[test]
-    fn the_workspace_starts_only_what_is_listed() {
-        run().unwrap();
-    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 use proc_macro2::{TokenStream, TokenTree};
@@ -29,7 +30,7 @@ pub(crate) fn run(list: bool) -> Result<()> {
     for plan in PLANS {
         let path = workspace::root().join(plan);
         let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-        rows += check(&text, &tests).with_context(|| plan.to_owned())?;
+        rows += check(&text, tests).with_context(|| plan.to_owned())?;
     }
     println!("testplan: {rows} promises, each with a test that exists ({} tests in all)", tests.len());
     Ok(())
@@ -75,7 +76,17 @@ fn rows(plan: &str) -> Result<Vec<(&str, &str)>> {
 }
 
 /// Every test of the workspace.
-pub(crate) fn find_tests() -> Result<Tests> {
+pub(crate) fn find_tests() -> Result<&'static Tests> {
+    // Several stages ask, and every source is parsed for it.
+    static FOUND: OnceLock<Tests> = OnceLock::new();
+    if let Some(found) = FOUND.get() {
+        return Ok(found);
+    }
+    let found = parse_tests()?;
+    Ok(FOUND.get_or_init(|| found))
+}
+
+fn parse_tests() -> Result<Tests> {
     let mut tests = Tests::new();
     for source in workspace::sources(&workspace::FOLDERS)? {
         let prefix = prefix(&source)?;

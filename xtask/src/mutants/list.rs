@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn every_fault_of_the_list_has_its_place_in_the_sources_and_its_tests() {
-        check(&load().unwrap(), &workspace::root(), &testplan::find_tests().unwrap()).unwrap();
+        check(&load().unwrap(), &workspace::root(), testplan::find_tests().unwrap()).unwrap();
     }
 
     #[test]
