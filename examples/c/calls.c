@@ -62,7 +62,8 @@ static struct end open_end(struct ibv_device *device)
 	check(end.pd && end.cq && end.memory, "a domain, a completion queue, memory");
 	memset(end.memory, 0, 4096);
 	end.mr = ibv_reg_mr(end.pd, end.memory, 4096,
-			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | STROMA_ACCESS_RPC);
+			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			    IBV_ACCESS_REMOTE_WRITE | STROMA_ACCESS_RPC);
 	check(end.mr != NULL, "ibv_reg_mr");
 
 	struct ibv_qp_init_attr_ex init = {
@@ -88,7 +89,7 @@ static void connect_end(struct end *end, const struct end *peer)
 	struct ibv_qp_attr init = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_READ | STROMA_ACCESS_RPC,
+		.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | STROMA_ACCESS_RPC,
 	};
 	struct ibv_qp_attr receive = {
 		.qp_state = IBV_QPS_RTR,

@@ -32,7 +32,7 @@ pub(crate) enum Fate {
     Stale,
     /// It is a request that came before. A READ is carried out again, and may be refused then.
     Repeated { refused: bool },
-    /// It is a request behind a gap, and the peer is told, unless it was before.
+    /// It is a request after a gap, and the peer is told, unless it was before and has not sent again since.
     Gap { told: bool },
     /// It is refused, and its queue pair fails.
     Refused,
@@ -133,7 +133,10 @@ impl Victim {
             return Fate::Repeated { refused };
         }
         if psn != self.expected {
-            return Fate::Gap { told: !std::mem::replace(&mut self.told, true) };
+            // Told again when the peer has gone back, and what was missing is missing still.
+            let has_gone_back = !self.last_early.is_before(psn);
+            self.last_early = psn;
+            return Fate::Gap { told: !std::mem::replace(&mut self.told, true) || has_gone_back };
         }
         self.told = false;
         if !self.keeps_rules(frame, op) {
@@ -142,7 +145,7 @@ impl Victim {
         let is_immediate = op.headers.contains(&Header::ImmDt);
         let needs_receive = if is_send(op) { begins(op) } else { is_immediate };
         if needs_receive && self.receives == 0 {
-            self.told = true;
+            (self.told, self.last_early) = (true, psn);
             return Fate::NotReady;
         }
         self.receives -= usize::from(needs_receive);

@@ -98,7 +98,7 @@ fn attack(profile: Profile, seed: u64) {
         stage.revive();
         batch += 1;
     }
-    assert!(fates.iter().all(|count| *count > 2), "every fate was met: {fates:?}");
+    assert!(fates.iter().all(|count| *count > 0), "every fate was met: {fates:?}");
 }
 
 fn kind(fate: Fate) -> usize {

@@ -156,6 +156,7 @@ impl Stage {
             expected: plan.connection.receive_psn,
             message: None,
             told: false,
+            last_early: plan.connection.receive_psn,
             receives: 0,
             asked: None,
             spent: false,

@@ -49,6 +49,8 @@ pub(crate) struct Victim {
     pub message: Option<Message>,
     /// The peer was told to send again from the expected PSN.
     pub told: bool,
+    /// The last request that was thrown away since.
+    pub last_early: Psn,
     /// Receives posted and not taken.
     pub receives: usize,
     /// Its own request.

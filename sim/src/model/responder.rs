@@ -31,6 +31,8 @@ pub struct Responder {
     spare: Option<Receive>,
     /// Does the peer know that the expected request is missing, or was not taken?
     gap_reported: bool,
+    /// The last request that came after a gap, or found no receive.
+    last_early: Psn,
     resources: Resources,
     answers: Answers,
     kernels: Kernels,
@@ -79,6 +81,7 @@ impl Responder {
             message: None,
             spare: None,
             gap_reported: false,
+            last_early: settings.receive_psn,
             resources: Resources::new(settings),
             answers: Answers::new(settings.coalesce),
             kernels: Kernels::default(),
@@ -143,8 +146,11 @@ impl Responder {
             return self.repeat(request, memory);
         }
         if request.psn != self.expected {
-            // One NAK for a gap: more would make the peer begin again more often than once.
-            if self.gap_reported {
+            // One NAK for a gap: more would make the peer begin again more often than once. One more when the peer has sent again since, and
+            // what it sent shows the gap still.
+            let has_gone_back = !self.last_early.is_before(request.psn);
+            self.last_early = request.psn;
+            if self.gap_reported && !has_gone_back {
                 return Err(Dropped::Gap);
             }
             self.gap_reported = true;
@@ -158,6 +164,7 @@ impl Responder {
             Err(Refusal::NotReady) => {
                 // What was sent behind this request comes again with it.
                 self.gap_reported = true;
+                self.last_early = request.psn;
                 self.acknowledge(request.psn, Syndrome::RnrNak { timer: self.settings.rnr_timer });
             }
         }
