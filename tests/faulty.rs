@@ -15,7 +15,7 @@ use stroma_sim::{Shared, World, pcap};
 use stroma_top::Profile;
 use stroma_verilate::{Options, SplitMix64};
 
-use crate::traffic::{self, Account, CardSide, GoldenSide, Plan, Receivers, Services, Side, Wire};
+use crate::traffic::{self, Account, CardSide, GoldenSide, Plan, Receivers, Services, Side, Terms, Wire};
 
 /// Who stands at the far end of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,17 +110,19 @@ pub struct Run {
     pub percent: u32,
     /// What queue pairs promise.
     pub services: Services,
+    /// How connections and hosts are set up.
+    pub terms: Terms,
 }
 
 /// Random operations of all kinds of both sides, over 16 queue pairs. Every operation completes once, in order, with success,
-/// every message completes one receive, and both memories are as a plain copy says. On a perfect wire receives are posted
-/// in time, so that nothing need be sent twice; on a bad one also too late. There, messages of queue pairs that promise less may be lost: those
+/// every message completes one receive, and both memories are as a plain copy says. With the usual terms receives are posted
+/// in time on a perfect wire, so that nothing need be sent twice; on a bad one also too late. There, messages of queue pairs that promise less may be lost: those
 /// that arrive are whole, and as often and in the order as the wire lets them.
 ///
 /// What passes the card's port is recorded in a file, if one is named. A run that fails leaves it to be read.
 #[must_use]
 pub fn run(run: &Run, capture: Option<&Path>) -> Outcome {
-    let &Run { profile, far, seed, operations, percent, services } = run;
+    let &Run { profile, far, seed, operations, percent, services, terms } = run;
     let options = Options { seed, ..Options::default() };
     let cards = if far == Far::Card { 2 } else { 1 };
     let mut world = World::new(profile, cards, &options).unwrap_or_else(|error| panic!("{error}"));
@@ -131,19 +133,22 @@ pub fn run(run: &Run, capture: Option<&Path>) -> Outcome {
     for station in 0..2 {
         world.line(station).set_faults(faults(2 * seed + station as u64, percent));
     }
+    if let Some(timing) = terms.timing() {
+        (0..cards).for_each(|card| world.card(card).set_timing(timing));
+    }
     if let Some(path) = capture {
         world.start_capture(0, pcap::Writer::create(path).unwrap_or_else(|error| panic!("{error}")));
     }
     let shared = Shared::new(world);
     let mut near = CardSide::new(&shared, 0, 0, &services);
     let start = shared.world().now();
-    let (receivers, wire) =
-        if percent == 0 { (Receivers::Ready, Wire::InOrder) } else { (Receivers::Late, Wire::Unruly) };
+    let receivers = if terms.is_ready(percent == 0) { Receivers::Ready } else { Receivers::Late };
+    let wire = if percent == 0 { Wire::InOrder } else { Wire::Unruly };
     let mut far: Box<dyn Side> = match far {
         Far::Golden => Box::new(GoldenSide::new(&shared, 1, 1, &services)),
         Far::Card => Box::new(CardSide::new(&shared, 1, 1, &services)),
     };
-    let plan = Plan { seed, operations, services, receivers, wire };
+    let plan = Plan { seed, operations, services, receivers, wire, terms };
     let accounts = traffic::run(&shared, [&mut near, &mut *far], &plan);
     let outcome = outcome(&shared, &near, start, accounts);
     assert_eq!(outcome.unwanted, 0, "all that was sent had a receiver: {outcome:?}");

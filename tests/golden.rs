@@ -11,8 +11,8 @@ use stroma_sim::model::{Completion, Dropped, Received};
 use stroma_sim::peer::Golden;
 use stroma_sim::{Shared, World};
 use stroma_tests::traffic::{
-    self, AREA, Account, Area, Generator, GoldenSide, Grant, Kind, Offer, Operation, PAIRS, Piece, Plan,
-    Queue, Receive, Receivers, SHARED, Scope, Service, Services, Side, Wire,
+    self, AREA, Account, Area, Generator, GoldenSide, Grant, Kind, Offer, Operation, PAIRS, PairTerms, Piece,
+    Plan, Queue, Receive, Receivers, SHARED, Scope, Service, Services, Side, Terms, Wire,
 };
 use stroma_top::Profile;
 use stroma_verilate::Options;
@@ -71,12 +71,19 @@ fn run(profile: Profile, plan: Plan, faults: fn(u64) -> Faults, set: fn(&mut Wor
 }
 
 fn perfect(seed: u64, receivers: Receivers) -> Plan {
-    Plan { seed, operations: 1000, services: Services::RELIABLE, receivers, wire: Wire::InOrder }
+    Plan {
+        seed,
+        operations: 1000,
+        services: Services::RELIABLE,
+        receivers,
+        wire: Wire::InOrder,
+        terms: Terms::USUAL,
+    }
 }
 
 fn unruly(seed: u64, operations: u64) -> Plan {
     let (receivers, wire) = (Receivers::Late, Wire::Unruly);
-    Plan { seed, operations, services: Services::RELIABLE, receivers, wire }
+    Plan { seed, operations, services: Services::RELIABLE, receivers, wire, terms: Terms::USUAL }
 }
 
 #[test]
@@ -313,8 +320,8 @@ impl Side for Wrong {
         self.side.offer(pair)
     }
 
-    fn connect(&mut self, pair: usize, mtu: u32, far: &Offer) {
-        self.side.connect(pair, mtu, far);
+    fn connect(&mut self, pair: usize, terms: &PairTerms, far: &Offer) {
+        self.side.connect(pair, terms, far);
     }
 
     fn next_key(&mut self, pair: usize) -> u32 {

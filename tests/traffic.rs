@@ -27,6 +27,7 @@ mod receiver;
 mod service;
 mod side;
 mod tally;
+mod terms;
 
 use stroma_sim::Shared;
 use stroma_verilate::SplitMix64;
@@ -44,6 +45,7 @@ pub use receiver::Receive;
 pub use service::{Service, Services};
 pub use side::{Area, Offer, Queue, Side, first_psn};
 pub use tally::Tally;
+pub use terms::{PairTerms, Terms};
 
 /// Queue pairs between the sides.
 pub const PAIRS: usize = 16;

@@ -1,7 +1,8 @@
 //! `cargo xtask soak --ops N [--seed S]`: random traffic on a bad wire, for as long as wanted.
 //!
 //! Operations are cut into runs, each from a seed of its own and with cards of its own, so that they go side by side and
-//! any of them can be repeated alone.
+//! any of them can be repeated alone. Retries, timers, MTUs, depths, receives in time or late, how long hosts take and what the wire
+//! loses are drawn from the seed, too.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +15,7 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use stroma_tests::faulty::{Far, Outcome, Run, run};
-use stroma_tests::traffic::{Account, Services};
+use stroma_tests::traffic::{Account, Services, Terms};
 use stroma_top::Profile;
 
 /// Operations of one run.
@@ -30,9 +31,10 @@ struct Arguments {
     /// Seed of the first run; the others follow.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Of a hundred frames so many are lost, as many, but at most 5, doubled, and as many overtaken by others.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=25))]
-    percent: u32,
+    /// Of a hundred frames so many are lost, as many, but at most 5, doubled, and as many overtaken by others. Said here, all runs have it
+    /// and the usual retries, timers, MTUs, depths and hosts; unsaid, all of that is drawn, and half of the wires are perfect.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=25))]
+    percent: Option<u32>,
     /// One profile instead of both.
     #[arg(long, value_enum)]
     profile: Option<Profile>,
@@ -44,8 +46,11 @@ struct Arguments {
     capture: Option<PathBuf>,
 }
 
+/// Of a hundred frames so many meet each fault, by seed.
+const PERCENT: [u32; 8] = [0, 1, 0, 3, 0, 1, 0, 5];
+
 /// Every fourth seed is for two cards, the others are for a card and a golden endpoint. Four seeds are for reliable connections, the next
-/// four for all services.
+/// four for all services. Wires go round in [`PERCENT`], after each eight seeds from one further.
 fn runs(arguments: &Arguments) -> Vec<Run> {
     let &Arguments { ops, seed: first, percent, profile: only, .. } = arguments;
     let of = |profile: Profile| {
@@ -54,14 +59,20 @@ fn runs(arguments: &Arguments) -> Vec<Run> {
             let far = if seed.is_multiple_of(4) { Far::Card } else { Far::Golden };
             let is_mixed = (seed / 4) % 2 == 1;
             let services = if is_mixed { Services::mixed(seed) } else { Services::RELIABLE };
-            Run { profile, far, seed, operations: RUN.min(ops - index * RUN), percent, services }
+            let drawn = PERCENT[usize::try_from((seed + seed / 8) % 8).expect("one of eight")];
+            let (percent, terms) = percent
+                .map_or_else(|| (drawn, Terms::drawn(seed, drawn == 0)), |percent| (percent, Terms::USUAL));
+            Run { profile, far, seed, operations: RUN.min(ops - index * RUN), percent, services, terms }
         })
     };
     Profile::ALL.into_iter().filter(|profile| only.is_none_or(|only| only == *profile)).flat_map(of).collect()
 }
 
-fn name(Run { profile, far, seed, operations, .. }: &Run) -> String {
-    format!("{} card against {far:?}, seed {seed}, {operations} operations", profile.name())
+fn name(Run { profile, far, seed, operations, percent, .. }: &Run) -> String {
+    format!(
+        "{} card against {far:?}, seed {seed}, {operations} operations, {percent} % of frames",
+        profile.name()
+    )
 }
 
 /// The file for what a run's card sends and receives.

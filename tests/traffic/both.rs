@@ -42,7 +42,7 @@ pub(super) struct Traffic<'a> {
 }
 
 impl<'a> Traffic<'a> {
-    /// Fills both memories and connects the queue pairs, with path MTUs from 256 to 4096.
+    /// Fills both memories and connects the queue pairs.
     pub(super) fn new(shared: &'a Shared, mut sides: [&'a mut dyn Side; 2], plan: &'a Plan) -> Self {
         let seed = plan.seed;
         let source = Arc::new(noise(seed, AREA));
@@ -71,7 +71,7 @@ impl<'a> Traffic<'a> {
                 let (near, far) = (sides[end].offer(pair), sides[1 - end].offer(pair));
                 let is_datagram = plan.services.of(pair) == Service::Datagram;
                 posters[end * PAIRS + pair].envelope = is_datagram.then(|| Envelope::new(&near, &far));
-                sides[end].connect(pair, 256 << (pair % 5), &far);
+                sides[end].connect(pair, &plan.terms.of(end, pair), &far);
             }
         }
         let ledgers = [1, 0].map(|far: usize| Ledger::new(ledger::word(&words[far], 0)));

@@ -16,11 +16,9 @@ use stroma_verbs::{
 };
 
 use super::side::{HOP_LIMIT, TRAFFIC_CLASS, queue_key};
-use super::{Area, Grant, Kind, Offer, Operation, Piece, Queue, Receive, Side, first_psn};
+use super::terms::READS;
+use super::{Area, Grant, Kind, Offer, Operation, PairTerms, Piece, Queue, Receive, Side, first_psn};
 use build::{addresses, open_to_peers};
-
-/// Code of the wait for an answer: 4.2 ms, in which all queue pairs at once have their turn, on the slower line as well.
-const TIMEOUT: u8 = 10;
 
 /// One queue pair, and what of it has completed.
 struct Link {
@@ -119,7 +117,7 @@ impl Side for CardSide {
         }
     }
 
-    fn connect(&mut self, pair: usize, mtu: u32, far: &Offer) {
+    fn connect(&mut self, pair: usize, terms: &PairTerms, far: &Offer) {
         let address = Address {
             mac: far.mac.0,
             ip: far.address,
@@ -139,9 +137,10 @@ impl Side for CardSide {
             return;
         }
         let mut connection = Connection::new(address, far.number, first, far.psn);
-        connection.path_mtu = u8::try_from(mtu.ilog2() - 7).expect("small");
-        connection.timeout = TIMEOUT;
-        connection.min_rnr = 1 + u8::try_from(pair % 3).expect("small");
+        connection.path_mtu = u8::try_from(terms.mtu.ilog2() - 7).expect("small");
+        (connection.timeout, connection.retry) = (terms.timeout, terms.retry);
+        (connection.reads_out, connection.reads_in) = (terms.reads, READS);
+        connection.min_rnr = terms.min_rnr;
         link.queue_pair.connect(&connection).expect("a connection");
     }
 

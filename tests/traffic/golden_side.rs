@@ -17,11 +17,13 @@ use stroma_sim::model::{
 use stroma_sim::peer::Golden;
 
 use super::side::{HOP_LIMIT, TRAFFIC_CLASS, queue_key};
+use super::terms::{READS, TIMEOUT as USUAL_TIMEOUT};
 use super::{
-    Area, Grant, Kind, Offer, Operation, PAIRS, Piece, Queue, Receive, Service, Services, Side, first_psn,
+    Area, Grant, Kind, Offer, Operation, PAIRS, PairTerms, Piece, Queue, Receive, Service, Services, Side,
+    first_psn,
 };
 
-/// Cycles without progress before a request is sent again: all queue pairs at once, a window of each, fit in well.
+/// Cycles without progress before a request is sent again, at the usual code: all queue pairs at once, a window of each, fit in well.
 const TIMEOUT: u64 = 400_000;
 /// Below the keys of windows.
 const WINDOWS: u32 = 0x8000_0000;
@@ -129,7 +131,7 @@ impl Side for GoldenSide {
         }
     }
 
-    fn connect(&mut self, pair: usize, mtu: u32, far: &Offer) {
+    fn connect(&mut self, pair: usize, terms: &PairTerms, far: &Offer) {
         let near = self.offer(pair);
         let addresses = match (near.address, far.address) {
             (IpAddr::V4(local), IpAddr::V4(remote)) => Addresses::V4 { local, remote },
@@ -158,10 +160,13 @@ impl Side for GoldenSide {
             unreliable: self.services.of(pair) == Service::Unreliable,
             send_psn: near.psn,
             receive_psn: far.psn,
-            timeout: Some(TIMEOUT),
-            rnr_timer: 1 + u8::try_from(pair % 3).expect("small"),
+            timeout: terms.timeout.checked_sub(USUAL_TIMEOUT).map(|longer| TIMEOUT << longer),
+            retries: terms.retry,
+            reads_out: terms.reads.into(),
+            reads_in: READS.into(),
+            rnr_timer: terms.min_rnr,
             ticks_per_ms: self.shared.world().cycles(Duration::from_millis(1)),
-            ..Settings::new(near.number, far.number, path, mtu)
+            ..Settings::new(near.number, far.number, path, terms.mtu)
         };
         self.peer(|peer| match Queue::of(pair) {
             Queue::Own(_) => peer.connect(settings),

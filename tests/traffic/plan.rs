@@ -1,6 +1,6 @@
 //! What a run is to be.
 
-use super::Services;
+use super::{Services, Terms};
 
 /// What is posted, when, and on what wire.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,8 @@ pub struct Plan {
     pub receivers: Receivers,
     /// What the wire does to the order of frames.
     pub wire: Wire,
+    /// How connections are set up.
+    pub terms: Terms,
 }
 
 impl Plan {

@@ -11,7 +11,7 @@ use super::gate::Gates;
 use super::ledger::{Addition, Ledger, word};
 use super::lossy::Writes;
 use super::receiver::{Message, Receiver};
-use super::{Generator, Kind, OPEN, Operation, Plan, Receivers, Scope, Side, Tally};
+use super::{Generator, Kind, Operation, Plan, Receivers, Scope, Side, Tally};
 
 /// An operation that has not completed.
 struct Open {
@@ -92,7 +92,7 @@ impl Poster {
         let overtakes = operation.kind.is_write() && !operation.fence && self.open.iter().any(is_read);
         let is_early =
             operation.kind.takes_receive() && plan.receivers == Receivers::Ready && !far.is_ready();
-        if self.open.len() >= OPEN || overtakes || is_early {
+        if self.open.len() >= plan.terms.of(self.end, self.pair).open || overtakes || is_early {
             return false;
         }
         let found = self.foresee(&operation, far);

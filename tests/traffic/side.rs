@@ -8,7 +8,7 @@ use stroma_abi::{Psn, Qpn};
 use stroma_sim::model::{Completion, Received};
 
 use super::receiver::{PLACE, PLACES};
-use super::{AREA, OPEN, Operation, PAIRS, Receive, SHARED};
+use super::{AREA, OPEN, Operation, PAIRS, PairTerms, Receive, SHARED};
 
 /// A receive queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +107,7 @@ pub trait Side {
     fn offer(&self, pair: usize) -> Offer;
 
     /// Makes a queue pair ready to send, to the one offered.
-    fn connect(&mut self, pair: usize, mtu: u32, far: &Offer);
+    fn connect(&mut self, pair: usize, terms: &PairTerms, far: &Offer);
 
     /// A key for the next bind of the window over a queue pair's target; another than those before.
     fn next_key(&mut self, pair: usize) -> u32;
