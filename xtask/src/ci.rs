@@ -1,14 +1,13 @@
 //! `ci`: everything a change must pass, the same here and on every desk.
 
-use std::process::{Command, Stdio};
-
 use anyhow::Result;
 
 use crate::rtl::Profile;
-use crate::stage::{self, Budgets, Outcome, Stage};
+use crate::stage::{self, Budgets, Stage};
 use crate::tools::Routine;
 use crate::{
-    bitstream, cocotb, docs, formal, frames, libclang, lint, linux, new_kernel, process, setup, synth, test,
+    bitstream, cocotb, deny, docs, formal, frames, fuzz, libclang, lint, linux, new_kernel, process, setup,
+    synth, test,
 };
 
 /// Minutes that stages may take on two cores with nothing else running. A stage that outgrows its share is made faster.
@@ -27,6 +26,7 @@ const BUDGETS: &Budgets = &[
     ("synth", 4.0),
     ("cocotb", 3.0),
     ("frames", 1.0),
+    ("fuzz", 2.0),
     ("linux 3", 6.0),
     ("linux 4", 2.0),
     ("linux 5", 3.0),
@@ -70,6 +70,7 @@ pub(crate) fn run() -> Result<()> {
             cocotb::run(Some(Profile::TenG))
         }),
         Stage::new("frames", "`cargo xtask frames` runs this stage alone", frames::run),
+        Stage::new("fuzz", "`cargo xtask fuzz --target NAME` runs one target", || fuzz::all(fuzz::BRIEF)),
         Stage {
             name: "linux 3",
             next_step: "`cargo xtask linux --rung 3` runs this stage alone, with `--only WORDS` some of it",
@@ -94,7 +95,7 @@ pub(crate) fn run() -> Result<()> {
         Stage {
             name: "deny",
             next_step: "change the dependency, or deny.toml with a reason",
-            run: Box::new(deny),
+            run: Box::new(deny::stage),
         },
     ]);
     stage::run_within(BUDGETS, stages)
@@ -104,19 +105,4 @@ fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let mut command = libclang::cargo();
     command.args(arguments).envs(environment.iter().copied());
     process::aloud(command)
-}
-
-/// Licences, sources and duplicates of the dependencies. cargo-deny takes many minutes to build, so it is used where
-/// it is installed and its absence is shown in the table.
-fn deny() -> Result<Outcome> {
-    let asked = Command::new("cargo")
-        .args(["deny", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if !asked.is_ok_and(|status| status.success()) {
-        return Ok(Outcome::Skipped("cargo-deny is not installed (cargo install cargo-deny --locked)"));
-    }
-    cargo(&["deny", "check", "bans", "licenses", "sources"], &[])?;
-    Ok(Outcome::Done)
 }

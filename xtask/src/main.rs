@@ -6,12 +6,14 @@ mod bitstream;
 mod ci;
 mod cocotb;
 mod demo;
+mod deny;
 mod dist;
 mod docs;
 mod errors_doc;
 mod figures;
 mod formal;
 mod frames;
+mod fuzz;
 mod install;
 mod libclang;
 mod lint;
@@ -114,6 +116,11 @@ enum Task {
         #[arg(long)]
         whole: bool,
     },
+    /// Feed any bytes to everything that takes them from strangers, and see that none of them does harm
+    ///
+    /// Frames, descriptors, messages of drivers, requests to a fabric, neighbours' frames, kernels' parameters: a target each, in fuzz, with a kept
+    /// corpus. libFuzzer drives them; the compiler is the one of the workspace. What is found is left in target/fuzz/found.
+    Fuzz(fuzz::Options),
     /// Put faults into a copy of the sources, one at a time, and see that the tests find each
     ///
     /// The list is xtask/mutants.toml; each fault names the tests that have to fail with it, and those are among the ones that `test` runs.
@@ -234,6 +241,7 @@ fn run(task: Task) -> Result<()> {
         Task::Page { file } => page::run(file),
         Task::Soak(options) => soak::run(&options),
         Task::Gating { whole } => test::gating::run(whole),
+        Task::Fuzz(options) => fuzz::run(&options),
         Task::Mutants(options) => mutants::run(&options),
         Task::Ci => ci::run(),
         Task::Nightly => nightly::run(),

@@ -7,7 +7,7 @@ use crate::stage::{self, Stage};
 use crate::test::gating;
 use crate::test::lanes::{self, Effort};
 use crate::tools::Routine;
-use crate::{bench, bitstream, cocotb, dist, page, setup, soak, synth};
+use crate::{bench, bitstream, cocotb, deny, dist, fuzz, page, setup, soak, synth};
 
 /// Runs all of it.
 pub(crate) fn run() -> Result<()> {
@@ -24,6 +24,7 @@ pub(crate) fn run() -> Result<()> {
         Stage::new("gating", "`cargo xtask gating --whole` runs this stage alone", || {
             gating::compare(Effort::Full)
         }),
+        Stage::new("fuzz", "`cargo xtask fuzz --target NAME` runs one target", || fuzz::all(fuzz::LONG)),
         Stage::new("cocotb", "`cargo xtask cocotb --profile 100g` runs this stage alone", || {
             cocotb::run(Some(Profile::HundredG))
         }),
@@ -35,6 +36,11 @@ pub(crate) fn run() -> Result<()> {
             name: "dist",
             next_step: "`cargo xtask dist --try` runs this stage alone",
             run: Box::new(dist::stage),
+        },
+        Stage {
+            name: "deny",
+            next_step: "change the dependency, or deny.toml with a reason",
+            run: Box::new(deny::install_and_check),
         },
         Stage::new("boards", "`cargo xtask bitstream --board NAME` does one alone", bitstream::all),
         Stage::new("synth", "`cargo xtask synth` runs this stage alone", || {

@@ -68,6 +68,9 @@ mod dump;
 mod entries;
 mod error;
 mod events;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod grh;
 mod groups;
 mod inspection;

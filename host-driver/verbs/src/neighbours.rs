@@ -4,7 +4,7 @@ mod arp;
 mod discovery;
 mod echo;
 mod frame;
-mod station;
+pub(crate) mod station;
 
 use std::{
     collections::HashMap,
