@@ -2,6 +2,7 @@
 
 use stroma_tests::effort::moments;
 use stroma_tests::pair::{End, Pair, pattern};
+use stroma_tests::widths;
 use stroma_top::Profile;
 use stroma_verbs::{
     Access, AsyncEvent, Attributes, Error, QueuePair, QueuePairKind, QueuePairState, Status, WorkCompletion,
@@ -101,7 +102,7 @@ fn requests_and_receives_come_back_when_a_queue_pair_is_taken_to_error() {
 
 #[test]
 fn requests_come_back_when_one_of_them_fails_or_the_peer_is_gone() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         for is_gone in [false, true] {
             for wait in moments(profile, &[200, 1200, 2500]) {
                 let pair = Pair::new(profile);
@@ -263,7 +264,7 @@ fn the_last_receive_of_a_shared_queue_is_told_once_and_behind_its_completion() {
 
 #[test]
 fn a_shared_queue_loses_no_entry_to_queue_pairs_that_reset_or_end_in_mid_message() {
-    for profile in Profile::ALL {
+    for profile in widths!() {
         let pair = Pair::new(profile);
         let [near, far] = &pair.ends;
         let queue = far.domain.shared_receive_queue(16, 1).unwrap();

@@ -88,7 +88,7 @@ pub(crate) fn find_tests() -> Result<&'static Tests> {
 
 fn parse_tests() -> Result<Tests> {
     let mut tests = Tests::new();
-    for source in workspace::sources(&workspace::FOLDERS)? {
+    for source in workspace::sources_that(&workspace::FOLDERS, |text| text.contains("#[test]"))? {
         let prefix = prefix(&source)?;
         collect(&source.syntax.items, &prefix, &mut tests);
     }

@@ -9,7 +9,7 @@ use stroma_abi::kernel::consistency::{Consistency, OBJECT_MAX};
 use stroma_kernel_client::consistency::{request, seal};
 use stroma_kernel_models::consistency;
 use stroma_kernel_rig::Rig;
-use stroma_verilate::effort::is_full;
+use stroma_verilate::effort::{is_full, one_width};
 
 use super::ConsistencyKernel;
 
@@ -88,8 +88,7 @@ fn agrees_with_the_model() {
 
 #[test]
 fn survives_stalls() {
-    cases::stalls(&mut narrow());
-    cases::stalls(&mut wide());
+    one_width(|| cases::stalls(&mut wide()), || cases::stalls(&mut narrow()));
 }
 
 #[test]
@@ -124,15 +123,16 @@ fn bad_parameters_are_refused_before_anything_is_read() {
 
 #[test]
 fn recovers_from_reset() {
-    cases::resets(&mut narrow());
-    cases::resets(&mut wide());
+    one_width(|| cases::resets(&mut narrow()), || cases::resets(&mut wide()));
 }
 
 #[test]
 fn pauses_end_the_attempts_when_they_take_too_long_together() {
     let mut rig = wide();
     rig.latency = (1, 2);
-    for (pause, attempts, reads) in [(0x8000, u16::MAX, 32), (0xffff, u16::MAX, 17), (0x8000, 3, 3)] {
+    let cases = [(0x8000, 3, 3), (0xffff, u16::MAX, 17), (0x8000, u16::MAX, 32)];
+    // The last ends for the same reason as the one before it, and takes a million cycles too.
+    for (pause, attempts, reads) in cases.into_iter().take(if is_full() { 3 } else { 2 }) {
         let before = rig.moves.reads.len();
         rig.ask(&task(8, attempts, pause));
         // Longer than the rig waits for anything to move.

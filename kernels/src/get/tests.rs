@@ -10,6 +10,7 @@ use std::ops::{Deref, DerefMut};
 use stroma_abi::kernel::get::{BucketEntry, BucketLink, Get, ObjectHead, VALUE_MAX};
 use stroma_kernel_models::get;
 use stroma_kernel_rig::Rig;
+use stroma_verilate::effort::one_width;
 
 use super::GetKernel;
 
@@ -113,8 +114,7 @@ fn agrees_with_the_model_on_hostile_tables() {
 
 #[test]
 fn survives_stalls() {
-    cases::stalls(&mut rig::<64>());
-    cases::stalls(&mut rig::<512>());
+    one_width(|| cases::stalls(&mut rig::<512>()), || cases::stalls(&mut rig::<64>()));
 }
 
 #[test]
@@ -149,8 +149,7 @@ fn a_value_too_long_is_told_without_a_byte_of_it() {
 
 #[test]
 fn a_bad_address_ends_with_its_status_at_every_stage() {
-    hostile::bad_addresses(&mut rig::<64>());
-    hostile::bad_addresses(&mut rig::<512>());
+    one_width(|| hostile::bad_addresses(&mut rig::<64>()), || hostile::bad_addresses(&mut rig::<512>()));
 }
 
 #[test]
@@ -167,8 +166,7 @@ fn circles_end_with_the_limit() {
 
 #[test]
 fn recovers_from_reset() {
-    cases::resets(&mut rig::<64>());
-    cases::resets(&mut rig::<512>());
+    one_width(|| cases::resets(&mut rig::<64>()), || cases::resets(&mut rig::<512>()));
 }
 
 #[test]

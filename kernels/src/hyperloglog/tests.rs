@@ -11,6 +11,7 @@ use std::ops::{Deref, DerefMut};
 use stroma_abi::kernel::hyperloglog::{Action, HyperLogLog};
 use stroma_kernel_models::{Invocation, Outcome, hyperloglog};
 use stroma_kernel_rig::{Host, Rig};
+use stroma_verilate::effort::one_width;
 
 use super::HyperLogLogKernel;
 
@@ -97,8 +98,7 @@ fn agrees_with_the_model() {
 
 #[test]
 fn survives_stalls() {
-    cases::stalls(&mut narrow());
-    cases::stalls(&mut wide());
+    one_width(|| cases::stalls(&mut wide()), || cases::stalls(&mut narrow()));
 }
 
 #[test]
@@ -115,8 +115,7 @@ fn items_that_meet_in_a_register_in_every_cycle_are_all_counted() {
 
 #[test]
 fn a_write_that_fails_gives_the_status_and_items_are_counted() {
-    cases::bad_addresses(&mut narrow());
-    cases::bad_addresses(&mut wide());
+    one_width(|| cases::bad_addresses(&mut wide()), || cases::bad_addresses(&mut narrow()));
 }
 
 #[test]
@@ -139,12 +138,10 @@ fn a_sketch_is_one_domains_until_that_gives_it_up() {
 
 #[test]
 fn a_sketch_outlives_work_that_is_ended_and_half_cleared_it_is_nobodys() {
-    cases::restarts(&mut narrow());
-    cases::restarts(&mut wide());
+    one_width(|| cases::restarts(&mut narrow()), || cases::restarts(&mut wide()));
 }
 
 #[test]
 fn recovers_from_reset() {
-    cases::resets(&mut narrow());
-    cases::resets(&mut wide());
+    one_width(|| cases::resets(&mut narrow()), || cases::resets(&mut wide()));
 }

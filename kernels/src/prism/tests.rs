@@ -12,6 +12,7 @@ use stroma_abi::kernel::prism::{
 };
 use stroma_kernel_models::{Invocation, Outcome, prism};
 use stroma_kernel_rig::{Host, Rig};
+use stroma_verilate::effort::one_width;
 
 use super::PrismKernel;
 
@@ -155,8 +156,7 @@ fn agrees_with_the_model() {
 
 #[test]
 fn survives_stalls() {
-    scene::stalls(&mut rig::<64, 12>());
-    scene::stalls(&mut rig::<512, 9>());
+    one_width(|| scene::stalls(&mut rig::<512, 9>()), || scene::stalls(&mut rig::<64, 12>()));
 }
 
 #[test]
@@ -215,6 +215,5 @@ fn bad_requests_are_refused_before_anything_is_touched() {
 
 #[test]
 fn recovers_from_reset() {
-    hostile::resets(&mut rig::<64, 12>());
-    hostile::resets(&mut rig::<512, 9>());
+    one_width(|| hostile::resets(&mut rig::<64, 12>()), || hostile::resets(&mut rig::<512, 9>()));
 }

@@ -7,6 +7,7 @@ mod timing;
 
 use stroma_kernel_models::shuffle;
 use stroma_kernel_rig::Rig;
+use stroma_verilate::effort::one_width;
 
 use super::{Shuffle64, Shuffle512};
 
@@ -44,8 +45,7 @@ fn a_call_that_differs_reads_its_table() {
 
 #[test]
 fn survives_stalls() {
-    cases::stalls(&mut narrow());
-    cases::stalls(&mut wide());
+    one_width(|| cases::stalls(&mut wide()), || cases::stalls(&mut narrow()));
 }
 
 #[test]
@@ -56,8 +56,7 @@ fn nothing_is_written_beyond_a_buffer() {
 
 #[test]
 fn a_bad_address_ends_with_its_status_and_no_buffer_grows() {
-    cases::bad_addresses(&mut narrow());
-    cases::bad_addresses(&mut wide());
+    one_width(|| cases::bad_addresses(&mut narrow()), || cases::bad_addresses(&mut wide()));
 }
 
 #[test]
@@ -68,6 +67,5 @@ fn bad_parameters_are_refused_before_anything_is_read() {
 
 #[test]
 fn recovers_from_reset() {
-    cases::resets(&mut narrow());
-    cases::resets(&mut wide());
+    one_width(|| cases::resets(&mut narrow()), || cases::resets(&mut wide()));
 }

@@ -6,6 +6,7 @@ mod scene;
 use stroma_abi::kernel::traversal::{Traversal, VALUE_MAX};
 use stroma_kernel_models::traversal;
 use stroma_kernel_rig::Rig;
+use stroma_verilate::effort::one_width;
 
 use super::TraversalKernel;
 
@@ -72,8 +73,7 @@ fn agrees_with_the_model() {
 
 #[test]
 fn survives_stalls() {
-    cases::stalls(&mut rig::<64>());
-    cases::stalls(&mut rig::<512>());
+    one_width(|| cases::stalls(&mut rig::<512>()), || cases::stalls(&mut rig::<64>()));
 }
 
 #[test]
@@ -90,8 +90,7 @@ fn every_predicate_judges_under_every_mask() {
 
 #[test]
 fn a_bad_address_ends_with_its_status_at_every_stage() {
-    cases::bad_addresses(&mut rig::<64>());
-    cases::bad_addresses(&mut rig::<512>());
+    one_width(|| cases::bad_addresses(&mut rig::<512>()), || cases::bad_addresses(&mut rig::<64>()));
 }
 
 #[test]
@@ -108,8 +107,7 @@ fn circles_end_with_the_limit() {
 
 #[test]
 fn recovers_from_reset() {
-    cases::resets(&mut rig::<64>());
-    cases::resets(&mut rig::<512>());
+    one_width(|| cases::resets(&mut rig::<64>()), || cases::resets(&mut rig::<512>()));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use stroma_verbs::{
     Access, CompletionChannel, CompletionQueue, Connection, Device, MemoryRegion, ProtectionDomain,
     QueuePair, QueuePairKind, Status, WorkCompletion,
 };
+use stroma_verilate::effort::is_full;
 use stroma_verilate::{Options, Pause, Verilog};
 
 /// Bytes of each end's memory.
@@ -216,11 +217,10 @@ fn they_run_in_hosts_with_other_sizes() {
     let small =
         Config { max_payload: 128, max_read: 128, extended_tags: false, boundary: 128, ..Config::default() };
     let large = Config { max_payload: 1024, max_read: 4096, ..Config::default() };
-    let pair = boards(5, false);
-    story(&pair, 5, [small, large]);
-    drop(pair);
-    let pair = boards(6, true);
-    story(&pair, 6, [large, small]);
+    story(&boards(5, false), 5, [small, large]);
+    if is_full() {
+        story(&boards(6, true), 6, [large, small]);
+    }
 }
 
 /// WRITEs begin, the function of the near board is reset behind them when `is_calm`, or while they are under way, and everything is done anew.

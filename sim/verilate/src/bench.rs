@@ -1,7 +1,8 @@
 //! A module on the bench: clock, reset, sources and sinks, one cycle at a time.
 
+use crate::rng::SplitMix64;
 use crate::stream::{Sink, Source, StreamPorts};
-use crate::{Error, Model, PortId};
+use crate::{Error, Model, PortId, effort};
 use std::ops::{Index, IndexMut};
 
 /// A source of one bench: `bench[id]` is the [`Source`].
@@ -35,6 +36,7 @@ pub struct Bench {
     sources: Vec<Source>,
     sinks: Vec<Sink>,
     cycle: u64,
+    probes_all: bool,
 }
 
 impl Bench {
@@ -58,6 +60,7 @@ impl Bench {
             sources: Vec::new(),
             sinks: Vec::new(),
             cycle: 0,
+            probes_all: effort::is_full(),
         })
     }
 
@@ -232,17 +235,18 @@ impl Bench {
         self.model.eval();
     }
 
+    /// A probe costs two evaluations. In a cycle one sink has its turn, by chance; with full effort each sink has.
     fn probe(&mut self) {
-        let mut is_disturbed = false;
-        for sink in self.sinks.iter_mut().filter(|sink| sink.checks_independence()) {
-            if is_disturbed {
+        let checked: Vec<_> = self.sinks.iter_mut().filter(|sink| sink.checks_independence()).collect();
+        if checked.is_empty() {
+            return;
+        }
+        let turn = SplitMix64::at(0, self.cycle) % checked.len() as u64;
+        for (at, sink) in (0..).zip(checked) {
+            if self.probes_all || at == turn {
+                sink.probe(&mut self.model, self.cycle);
                 self.model.eval();
             }
-            sink.probe(&mut self.model, self.cycle);
-            is_disturbed = true;
-        }
-        if is_disturbed {
-            self.model.eval();
         }
     }
 

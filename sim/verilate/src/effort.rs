@@ -35,3 +35,14 @@ pub fn share(count: usize) -> usize {
 pub fn seeds(all: &[u64]) -> &[u64] {
     if is_full() { all } else { &all[..1] }
 }
+
+/// A test that runs at both widths of the data path, and meets the same cases at each: the first now, the other one with full effort.
+///
+/// # Panics
+/// As [`is_full`].
+pub fn one_width(now: impl FnOnce(), full: impl FnOnce()) {
+    now();
+    if is_full() {
+        full();
+    }
+}

@@ -5,6 +5,7 @@ use crate::ffi::{Instance, Table};
 use crate::manifest::{Direction, Port, Verilog};
 use crate::shadow::{self, Shadow};
 use crate::{Error, waves};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A port of one model, looked up once and used every cycle.
@@ -45,8 +46,8 @@ pub struct Model {
     instance: Instance,
     /// Indexed by [`PortId`].
     ports: Vec<Port>,
-    /// Names as seen from outside: a view shows one member of a bundle, without its prefix.
-    names: Vec<(String, PortId)>,
+    /// Names as seen from outside: a view shows one member of a bundle, without its prefix. Tests ask for ports in every cycle.
+    names: HashMap<String, PortId>,
     /// Has an input other than a clock changed since the last evaluation? Until then what lies between inputs and
     /// registers stays as it is; a sixth of a card's time went into evaluating it again.
     is_moved: bool,
@@ -118,7 +119,7 @@ impl Model {
     /// # Errors
     /// [`Error::UnknownPort`], with the names that look alike.
     pub fn port(&self, name: &str) -> Result<PortId, Error> {
-        if let Some((_, id)) = self.names.iter().find(|(known, _)| known == name) {
+        if let Some(id) = self.names.get(name) {
             return Ok(*id);
         }
         let mut near: Vec<_> = self.names.iter().map(|(known, _)| (edits(known, name), known)).collect();
@@ -131,7 +132,9 @@ impl Model {
     pub fn clocks(&self) -> impl Iterator<Item = PortId> {
         let ports = &self.ports;
         let is_clock = |id: &PortId| ports[id.0 as usize].direction == Direction::Clock;
-        self.names.iter().map(|(_, id)| *id).filter(is_clock)
+        let mut clocks: Vec<_> = self.names.values().copied().filter(is_clock).collect();
+        clocks.sort_unstable();
+        clocks.into_iter()
     }
 
     /// Every port.

@@ -1,7 +1,8 @@
 //! All test programs of the workspace, side by side.
 //!
 //! Cargo runs one test program after the other, and most of ours end with one long test: a core would idle for a third of the
-//! time. Here each core takes the next program when it is done with one, and runs its tests one by one.
+//! time. Here a lane takes the next program when it is done with one, and runs its tests one by one; there is a lane
+//! more than there are cores.
 //!
 //! A story that has a test for each width of the card, `NAME_10g` and `NAME_100g`, is told at one of them, half of the stories at each;
 //! `nightly` tells all at both.
@@ -171,7 +172,8 @@ pub(crate) fn programs(messages: &str) -> Result<Vec<Program>> {
 
 /// The names of those that fail.
 fn side_by_side(programs: &[Program], filter: Option<&str>, effort: Effort) -> Result<Vec<String>> {
-    let lanes = thread::available_parallelism().context("ask how many cores there are")?.get();
+    // One more than there are cores: many a test waits for a socket, a clock or another program for half of its time.
+    let lanes = thread::available_parallelism().context("ask how many cores there are")?.get() + 1;
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..lanes {

@@ -2,6 +2,7 @@
 
 pub(super) mod kernel;
 
+use std::array;
 use std::collections::VecDeque;
 
 use stroma_abi::desc::region::rights;
@@ -21,6 +22,18 @@ use kernel::{Kernel, Out, Plan, noise_bytes};
 /// Queue pairs that call.
 pub(super) const PEERS: usize = 4;
 const LIMIT: u64 = 400_000;
+/// The streams that a kernel gives: their ports, by name. A name is looked up in every cycle, and made in none.
+const GIVEN: [[&str; 3]; 4] = [
+    ["read$valid", "read$ready", "read$payload"],
+    ["write$valid", "write$ready", "write$payload"],
+    ["data_out$valid", "data_out$ready", "data_out$payload"],
+    ["response$valid", "response$ready", "response$payload"],
+];
+/// As [`GIVEN`], of those that it takes.
+const TAKEN: [[&str; 3]; 2] = [
+    ["command$valid", "command$ready", "command$payload"],
+    ["data_in$valid", "data_in$ready", "data_in$payload"],
+];
 
 /// A packet of a request, before it is reserved.
 #[derive(Clone, Debug)]
@@ -196,11 +209,11 @@ impl<const D: usize> Rig<D> {
         for port in idle {
             rig.set(port, 0);
         }
-        for port in ["read", "write", "data_out", "response"] {
-            rig.set(&format!("{port}$valid"), 0);
+        for [valid, ..] in GIVEN {
+            rig.set(valid, 0);
         }
-        for port in ["command", "data_in"] {
-            rig.set(&format!("{port}$ready"), 0);
+        for [_, ready, _] in TAKEN {
+            rig.set(ready, 0);
         }
         rig.bench.reset(2);
         rig
@@ -212,8 +225,8 @@ impl<const D: usize> Rig<D> {
         for port in ["reserves", "change_valid", "read_ends", "write_ends"] {
             self.set(port, 0);
         }
-        for port in ["read", "write", "data_out", "response"] {
-            self.set(&format!("{port}$valid"), 0);
+        for [valid, ..] in GIVEN {
+            self.set(valid, 0);
         }
         self.bench.reset(2);
         for sink in [self.access[0], self.access[1], self.chunk, self.chunk_data] {
@@ -240,8 +253,8 @@ impl<const D: usize> Rig<D> {
         self.bench.model_mut().set(port, value);
     }
 
-    fn offer<T: Packed>(&mut self, stream: &str, value: &T) {
-        let port = self.bench.model().port(&format!("{stream}$payload")).expect("the port exists");
+    fn offer<T: Packed>(&mut self, payload: &str, value: &T) {
+        let port = self.bench.model().port(payload).expect("the port exists");
         self.bench.model_mut().set_wide(port, &value.to_words());
     }
 
@@ -440,7 +453,7 @@ impl<const D: usize> Rig<D> {
     fn play_kernel(&mut self) {
         let gives = self.manners.gives;
         let is_reset = self.port("kernel_reset");
-        for (at, stream) in ["read", "write", "data_out", "response"].into_iter().enumerate() {
+        for (at, [valid, _, payload]) in GIVEN.into_iter().enumerate() {
             if is_reset {
                 self.offers[at] = false;
             } else if !self.offers[at] && self.percent(gives) {
@@ -450,13 +463,13 @@ impl<const D: usize> Rig<D> {
                     (0, ..) => {
                         if let Some((_, ask)) = self.kernel.reads.front().copied() {
                             self.offers[0] = true;
-                            self.offer(stream, &ask);
+                            self.offer(payload, &ask);
                         }
                     }
                     (1, ..) => {
                         if let Some((_, ask)) = self.kernel.writes.front().copied() {
                             self.offers[1] = true;
-                            self.offer(stream, &ask);
+                            self.offer(payload, &ask);
                         }
                     }
                     // A beat behind a response is offered with it at the earliest.
@@ -464,16 +477,16 @@ impl<const D: usize> Rig<D> {
                         if matches!(front, Some(Out::Beat(_))) || self.offers[3] =>
                     {
                         self.offers[2] = true;
-                        self.offer(stream, &beat);
+                        self.offer(payload, &beat);
                     }
                     (3, Some(Out::Response(response)), _) => {
                         self.offers[3] = true;
-                        self.offer(stream, &response);
+                        self.offer(payload, &response);
                     }
                     _ => {}
                 }
             }
-            self.set(&format!("{stream}$valid"), self.offers[at].into());
+            self.set(valid, self.offers[at].into());
         }
         let takes = self.manners.takes;
         let command = !self.kernel.is_dull && self.percent(takes);
@@ -498,20 +511,10 @@ impl<const D: usize> Rig<D> {
         }
         assert!(self.port("payload$ready") && self.port("call$ready"), "what is reserved is taken at once");
 
-        let moves = |rig: &Self, stream: &str, ours: bool| {
-            let other = if ours { "ready" } else { "valid" };
-            rig.port(&format!("{stream}${other}"))
-        };
-        let takes = |rig: &Self, stream: &str| {
-            rig.port(&format!("{stream}$ready")) && rig.port(&format!("{stream}$valid"))
-        };
-        let gone: Vec<bool> = ["read", "write", "data_out", "response"]
-            .iter()
-            .zip(self.offers)
-            .map(|(stream, offers)| offers && moves(self, stream, true))
-            .collect();
-        let command = takes(self, "command").then(|| read::<SlotCommand>(&self.bench, "command$payload"));
-        let data = takes(self, "data_in").then(|| read::<Beat<D>>(&self.bench, "data_in$payload"));
+        let gone: [bool; 4] = array::from_fn(|at| self.offers[at] && self.port(GIVEN[at][1]));
+        let [takes_command, takes_data] = TAKEN.map(|[valid, ready, _]| self.port(ready) && self.port(valid));
+        let command = takes_command.then(|| read::<SlotCommand>(&self.bench, TAKEN[0][2]));
+        let data = takes_data.then(|| read::<Beat<D>>(&self.bench, TAKEN[1][2]));
         let invoked = command.is_some();
         self.bench.step();
 
@@ -591,15 +594,15 @@ impl<const D: usize> Rig<D> {
             self.idle_at = now + self.rng.below(30);
         }
         // What is on offer to the kernel stays, unless it is reset.
-        for (at, stream) in ["command", "data_in"].into_iter().enumerate() {
-            let is_offered = self.port(&format!("{stream}$valid"));
-            let port = self.bench.model().port(&format!("{stream}$payload")).expect("the port exists");
+        for (at, [valid, ready, payload]) in TAKEN.into_iter().enumerate() {
+            let is_offered = self.port(valid);
+            let port = self.bench.model().port(payload).expect("the port exists");
             let words = is_offered.then(|| self.bench.model().get_wide(port));
-            let was_taken = self.port(&format!("{stream}$ready"));
+            let was_taken = self.port(ready);
             if let Some(before) = self.offered[at].take().filter(|_| !is_reset && !was_taken) {
-                assert_eq!(Some(before), words, "an offer on {stream} changed");
+                assert_eq!(Some(before), words, "{payload} of an offer changed");
             }
-            assert!(!(is_reset && is_offered), "an offer on {stream} under reset");
+            assert!(!(is_reset && is_offered), "{valid} under reset");
             self.offered[at] = words;
         }
         self.was_reset = is_reset;

@@ -6,7 +6,7 @@ mod streams;
 mod timing;
 
 use stroma_verilate::SplitMix64;
-use stroma_verilate::effort::share;
+use stroma_verilate::effort::{one_width, share};
 
 use super::rig::kernel::{Plan, noise_bytes};
 use super::rig::{Manners, PEERS, Rig, ask, response, right};
@@ -114,7 +114,7 @@ fn survives_at<const D: usize>() {
         rig.manners = manners(seed);
         rig.set("limit", 9000);
         rig.set("patience", 4000);
-        for _ in 0..12 {
+        for _ in 0..share(16) {
             for _ in 0..8 {
                 rig.random_request();
             }
@@ -146,6 +146,5 @@ fn survives_at<const D: usize>() {
 
 #[test]
 fn nothing_is_lost_whatever_kernels_and_callers_do() {
-    survives_at::<64>();
-    survives_at::<512>();
+    one_width(survives_at::<64>, survives_at::<512>);
 }
