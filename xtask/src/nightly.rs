@@ -7,7 +7,7 @@ use crate::stage::{self, Stage};
 use crate::test::gating;
 use crate::test::lanes::{self, Effort};
 use crate::tools::Routine;
-use crate::{bench, bitstream, cocotb, deny, dist, fuzz, page, setup, soak, synth};
+use crate::{bench, bitstream, cocotb, deny, dist, fuzz, page, setup, soak, synth, unpack};
 
 /// Runs all of it.
 pub(crate) fn run() -> Result<()> {
@@ -37,6 +37,7 @@ pub(crate) fn run() -> Result<()> {
             next_step: "`cargo xtask dist --try` runs this stage alone",
             run: Box::new(dist::stage),
         },
+        Stage::new("pins", "pin what was tried, as the message says", unpack::pins::all_pinned),
         Stage {
             name: "deny",
             next_step: "change the dependency, or deny.toml with a reason",

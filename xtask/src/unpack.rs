@@ -5,6 +5,7 @@
 //! one folder and the browser in another, for who wants the one seldom wants the other. What comes from another [suite] than the
 //! machine's own has a folder for itself.
 
+pub(crate) mod pins;
 pub(crate) mod suite;
 
 use std::fs;
@@ -92,6 +93,7 @@ fn own_suite(wanted: &[&Unpack], routine: Routine) -> Result<usize> {
     let archives = fresh.join("archives");
     fs::create_dir_all(&archives).with_context(|| format!("create {}", archives.display()))?;
     download(&names, &archives)?;
+    pins::check(&archives, &fresh)?;
     let root = fresh.join("root");
     let count = extract(&archives, &root)?;
     println!("  {count} packages unpacked, their dependencies counted");
@@ -145,18 +147,23 @@ fn planned(simulation: &str) -> Vec<String> {
     simulation.lines().filter_map(name).collect()
 }
 
+/// The packages in a folder.
+fn packages(archives: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(archives).with_context(|| format!("list {}", archives.display()))?;
+    let paths = entries.map(|entry| Ok(entry.context("list the packages")?.path()));
+    let mut paths = paths.collect::<Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "deb"));
+    Ok(paths)
+}
+
 fn extract(archives: &Path, root: &Path) -> Result<usize> {
-    let mut count = 0;
-    for entry in fs::read_dir(archives).with_context(|| format!("list {}", archives.display()))? {
-        let path = entry.context("list the packages")?.path();
-        if path.extension().is_some_and(|ending| ending == "deb") {
-            let mut dpkg = Command::new("dpkg-deb");
-            dpkg.arg("--extract").arg(&path).arg(root);
-            run_quietly(dpkg)?;
-            count += 1;
-        }
+    let packages = packages(archives)?;
+    for path in &packages {
+        let mut dpkg = Command::new("dpkg-deb");
+        dpkg.arg("--extract").arg(path).arg(root);
+        run_quietly(dpkg)?;
     }
-    Ok(count)
+    Ok(packages.len())
 }
 
 /// Runs a short program of many without a line for each.

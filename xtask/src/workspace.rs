@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
 
 /// The folders that hold Rust sources.
 pub(crate) const FOLDERS: [&str; 7] = ["hw", "kernels", "host-driver", "sim", "tests", "examples", "xtask"];
@@ -51,6 +52,12 @@ fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The SHA-256 of a file, as `sha256sum` writes it.
+pub(crate) fn sha256(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("read {}", path.display()))?;
+    Ok(Sha256::digest(bytes).iter().fold(String::new(), |sum, byte| sum + &format!("{byte:02x}")))
 }
 
 /// A Rust source, parsed, with its path from the root.

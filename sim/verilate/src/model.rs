@@ -122,7 +122,7 @@ impl Model {
         if let Some(id) = self.names.get(name) {
             return Ok(*id);
         }
-        let mut near: Vec<_> = self.names.iter().map(|(known, _)| (edits(known, name), known)).collect();
+        let mut near: Vec<_> = self.names.keys().map(|known| (edits(known, name), known)).collect();
         near.sort_unstable();
         let near = near.into_iter().take(3).map(|(_, known)| known.clone()).collect();
         Err(Error::UnknownPort { model: self.label.clone(), port: name.to_owned(), near })

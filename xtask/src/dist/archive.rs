@@ -1,13 +1,13 @@
 //! A folder as an archive: the same bytes for the same files, whenever and by whomever it is made.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
-use sha2::{Digest, Sha256};
 use tar::{Builder, HeaderMode};
+
+use crate::workspace;
 
 /// Writes a folder, under its own name, with all that is in it.
 pub(super) fn write(folder: &Path, archive: &Path) -> Result<()> {
@@ -29,11 +29,7 @@ pub(super) fn write(folder: &Path, archive: &Path) -> Result<()> {
 
 /// Writes the checksum of an archive beside it, and tells it.
 pub(super) fn sum(archive: &Path) -> Result<String> {
-    let bytes = fs::read(archive).with_context(|| format!("read {}", archive.display()))?;
-    let mut sum = String::new();
-    for byte in Sha256::digest(bytes) {
-        let _ = write!(sum, "{byte:02x}");
-    }
+    let sum = workspace::sha256(archive)?;
     let name = archive.file_name().context("an archive has a name")?.to_string_lossy();
     let beside = format!("{}.sha256", archive.display());
     fs::write(&beside, format!("{sum}  {name}\n")).with_context(|| format!("write {beside}"))?;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{STAMP, extract, planned, run_quietly, write_program};
+use super::{STAMP, extract, pins, planned, run_quietly, write_program};
 use crate::process;
 use crate::tools::Unpack;
 
@@ -94,6 +94,7 @@ fn unpack(suite: &str, package: &str, mirror: &str) -> Result<()> {
     download.args(&all).current_dir(&archives);
     process::quietly_or_fail(&format!("apt-get download of {} packages", all.len()), download)
         .context("next step: see that this machine reaches its Debian mirror, then run this again")?;
+    pins::check(&archives, &fresh)?;
     let count = extract(&archives, &fresh.join("root"))?;
     println!("  {count} packages unpacked, their dependencies counted");
     crate::setup::remove(&archives)?;
