@@ -2,6 +2,8 @@
 
 use stroma_sim::peer::{Golden, Peer, Raw};
 
+use super::wrong::Wrong;
+
 /// One station that is both. Frames of the card go to either; the honest endpoint drops what is for queue pairs it has not.
 #[derive(Default)]
 pub(crate) struct Attacker {
@@ -9,12 +11,16 @@ pub(crate) struct Attacker {
     pub raw: Raw,
     /// Speaks the protocol, on connections of its own.
     pub golden: Golden,
+    /// Answers requests on others, if it is there.
+    pub wrong: Option<Wrong>,
 }
 
 impl Peer for Attacker {
     fn receive(&mut self, now: u64, frame: &[u8], bad: bool) {
         self.raw.receive(now, frame, bad);
         self.golden.receive(now, frame, bad);
+        let answers = self.wrong.as_mut().map(|wrong| wrong.answers_to(frame));
+        answers.into_iter().flatten().for_each(|answer| self.raw.send(answer));
     }
 
     fn transmit(&mut self, now: u64) -> Option<Vec<u8>> {

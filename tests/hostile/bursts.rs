@@ -35,7 +35,7 @@ fn attack(profile: Profile, seed: u64) {
         assert_eq!(found.classes, expected.classes, "{story}");
         found.check(&story);
         stage.check_guards(&story);
-        honest::works(&stage, seed + burst);
+        honest::works(&stage.shared, &stage.end, seed + burst);
         stage.restart();
     }
 }

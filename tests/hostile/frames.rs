@@ -94,7 +94,7 @@ fn attack(profile: Profile, seed: u64) {
             assert_eq!(stage.end.count(counter), 0, "{story}: {}", counter.name);
         }
         stage.check_states(&story);
-        honest::works(&stage, seed + batch);
+        honest::works(&stage.shared, &stage.end, seed + batch);
         stage.revive();
         batch += 1;
     }

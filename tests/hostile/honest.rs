@@ -1,14 +1,16 @@
 //! The honest connection: whatever has happened to a card, a new queue pair writes and reads, both ways.
 
+use std::sync::Arc;
+
 use stroma_abi::desc::{Sge, region::rights};
 use stroma_abi::{Psn, Qpn};
-use stroma_sim::World;
 use stroma_sim::model::{Completion, Operation, Region, Settings, Work};
-use stroma_tests::pair::pattern;
+use stroma_sim::{Shared, World};
+use stroma_tests::pair::{End, pattern};
 use stroma_verbs::{Connection, Status};
 
 use super::attacker::Attacker;
-use super::stage::{STATION, Stage, attacker, path};
+use super::stage::{STATION, attacker, path};
 
 /// The honest endpoint's queue pair, its key, and where its memory begins.
 const NUMBER: Qpn = Qpn::new(0x77);
@@ -20,8 +22,7 @@ const LEN: usize = 2500;
 const PLACES: [usize; 3] = [0, 8192, 16_384];
 
 /// A WRITE and a READ of each side, over a connection of their own, with the right bytes at the end.
-pub(crate) fn works(stage: &Stage, seed: u64) {
-    let end = &stage.end;
+pub(crate) fn works(shared: &Arc<Shared>, end: &End, seed: u64) {
     let queue_pair = end.queue_pair(16);
     let connection = Connection::new(attacker(false), NUMBER, Psn::new(5), Psn::new(9));
     queue_pair.connect(&connection).expect("a connection");
@@ -34,7 +35,7 @@ pub(crate) fn works(stage: &Stage, seed: u64) {
     let memory = [vec![0; LEN], theirs.clone(), vec![0; LEN]].concat();
     let all = rights::LOCAL_WRITE | rights::REMOTE_WRITE | rights::REMOTE_READ;
     {
-        let mut world = stage.shared.world();
+        let mut world = shared.world();
         let golden = &mut world.peer_mut::<Attacker>(STATION).golden;
         golden.connect(settings);
         golden.memory().register(KEY, Region { base: BASE, bytes: memory, domain: 0, rights: all });
@@ -54,7 +55,7 @@ pub(crate) fn works(stage: &Stage, seed: u64) {
         let piece = Sge { address: BASE + local as u64, local_key: KEY, length };
         Work::new(id, operation, &[piece], end.memory.rkey(), end.at(PLACES[2]))
     };
-    let mut world = stage.shared.world();
+    let mut world = shared.world();
     let golden =
         |world: &mut World| -> Option<Completion> { world.peer_mut::<Attacker>(STATION).golden.poll(NUMBER) };
     for (id, operation, local) in [(1, Operation::Write, LEN), (2, Operation::Read, 2 * LEN)] {

@@ -2,6 +2,7 @@
 //! changes outside what was granted, nothing hangs, and what is dropped is counted.
 
 mod account;
+mod answers;
 mod arena;
 mod attacker;
 mod behind;
@@ -22,6 +23,7 @@ mod stage;
 mod verdict;
 mod victim;
 mod wqes;
+mod wrong;
 
 use stroma_sim::host::timing::Timing;
 

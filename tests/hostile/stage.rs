@@ -31,7 +31,7 @@ const MTU_CODES: [u8; 8] = [1, 2, 1, 3, 1, 4, 2, 5];
 /// Receives of those that have any.
 const POSTED: usize = 4;
 /// Both ends, as the last byte of their addresses.
-const CARD: u8 = 1;
+pub(crate) const CARD: u8 = 1;
 const ATTACKER: u8 = 2;
 
 /// What a victim's queue pair is told.

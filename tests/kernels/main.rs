@@ -8,5 +8,6 @@ mod held;
 mod hostile;
 mod rights;
 mod sizes;
+mod strangers;
 mod tasks;
 mod tenants;

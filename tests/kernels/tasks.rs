@@ -15,7 +15,7 @@ use stroma_verilate::SplitMix64;
 pub(crate) const MEMORY: usize = 1 << 20;
 
 const LIST: usize = 0;
-const VALUES: usize = 0x4000;
+pub(crate) const VALUES: usize = 0x4000;
 const TABLE: usize = 0x1_0000;
 const OBJECTS: usize = 0x3_0000;
 const BUFFERS: usize = 0x4_0000;
@@ -50,6 +50,7 @@ impl Task {
 }
 
 /// All that is called for.
+#[derive(Clone)]
 pub(crate) struct Field {
     base: u64,
     key: u32,
