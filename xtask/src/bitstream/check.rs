@@ -136,7 +136,7 @@ fn rtl(folder: &Path) -> Result<Vec<PathBuf>> {
         .collect()
 }
 
-fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("create {}", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("list {}", from.display()))? {
         let entry = entry.with_context(|| format!("list {}", from.display()))?;

@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use super::design::Design;
 use super::*;
@@ -47,16 +48,25 @@ struct Made {
     desk: Desk,
     board: Board,
     bench: Bench,
-    design: Design,
+    design: &'static Design,
 }
+
+/// Made once, for it takes seconds of yosys and Verilator; each test has a copy of the folder, which it changes.
+static IN_ORDER: LazyLock<(PathBuf, Design)> = LazyLock::new(|| {
+    let desk = Desk::new("in_order");
+    desk.make("u200", SHELL.0).unwrap();
+    let bench = Bench::new(desk.work).unwrap();
+    let design = bench.design(&desk.out, &board("u200"), &stand_in(CARD).manifest).unwrap();
+    (desk.out, design)
+});
 
 impl Made {
     fn new(test: &str) -> Self {
-        let (desk, board) = (Desk::new(test), board("u200"));
-        desk.make("u200", SHELL.0).unwrap();
+        let (folder, design) = &*IN_ORDER;
+        let desk = Desk::new(test);
+        check::copy_tree(folder, &desk.out).unwrap();
         let bench = Bench::new(desk.work.clone()).unwrap();
-        let design = bench.design(&desk.out, &board, &stand_in(CARD).manifest).unwrap();
-        Self { desk, board, bench, design }
+        Self { desk, board: board("u200"), bench, design }
     }
 
     /// Does something with a file changed, or gone when it is changed to nothing, and puts it back.
@@ -76,7 +86,7 @@ impl Made {
 
     /// What the stand-ins say of the scripts with a file changed.
     fn fault(&self, file: &str, from: &str, to: &str) -> String {
-        let run = || self.bench.run_scripts(&self.desk.out, &self.board, &self.design);
+        let run = || self.bench.run_scripts(&self.desk.out, &self.board, self.design);
         let error = self.with(file, from, to, run).expect_err(&format!("{file}: {from:?} may be {to:?}"));
         error.to_string().lines().nth(1).unwrap_or_default().to_owned()
     }
@@ -341,7 +351,7 @@ fn steps_out_of_order_and_commands_that_are_none_are_found() {
 fn a_path_that_is_too_slow_ends_the_build_with_2() {
     let made = Made::new("slow");
     let status =
-        |slack| made.bench.tclsh(&made.desk.out, &made.board, &made.design, slack).unwrap().status.code();
+        |slack| made.bench.tclsh(&made.desk.out, &made.board, made.design, slack).unwrap().status.code();
     assert_eq!((status("0.000"), status("-0.001")), (Some(0), Some(2)));
 }
 
