@@ -6,8 +6,8 @@ use crate::rtl::Profile;
 use crate::stage::{self, Budgets, Stage};
 use crate::tools::Routine;
 use crate::{
-    bitstream, cocotb, deny, docs, formal, frames, fuzz, libclang, lint, linux, new_kernel, process, setup,
-    synth, test,
+    bitstream, cocotb, deny, docs, formal, frames, fuzz, libclang, lint, linux, loom, new_kernel, process,
+    setup, synth, test,
 };
 
 /// Minutes that stages may take on two cores with nothing else running. A stage that outgrows its share is made faster.
@@ -27,6 +27,7 @@ const BUDGETS: &Budgets = &[
     ("cocotb", 3.0),
     ("frames", 1.0),
     ("fuzz", 2.0),
+    ("loom", 1.0),
     ("linux 3", 6.0),
     ("linux 4", 2.0),
     ("linux 5", 3.0),
@@ -71,6 +72,7 @@ pub(crate) fn run() -> Result<()> {
         }),
         Stage::new("frames", "`cargo xtask frames` runs this stage alone", frames::run),
         Stage::new("fuzz", "`cargo xtask fuzz --target NAME` runs one target", || fuzz::all(fuzz::BRIEF)),
+        Stage::new("loom", "`cargo xtask loom NAME` runs one model", || loom::run(None)),
         Stage {
             name: "linux 3",
             next_step: "`cargo xtask linux --rung 3` runs this stage alone, with `--only WORDS` some of it",

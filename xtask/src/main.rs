@@ -18,6 +18,7 @@ mod install;
 mod libclang;
 mod lint;
 mod linux;
+mod loom;
 mod mutants;
 mod new_kernel;
 mod nightly;
@@ -121,6 +122,13 @@ enum Task {
     /// Frames, descriptors, messages of drivers, requests to a fabric, neighbours' frames, kernels' parameters: a target each, in fuzz, with a kept
     /// corpus. libFuzzer drives them; the compiler is the one of the workspace. What is found is left in target/fuzz/found.
     Fuzz(fuzz::Options),
+    /// Run what threads share in all orders of their steps
+    ///
+    /// Files of the driver, of libibverbs and of the fabric are compiled once more in tests/loom, with loom's locks and atomics. Takes seconds.
+    Loom {
+        /// Only models whose names contain this
+        name: Option<String>,
+    },
     /// Put faults into a copy of the sources, one at a time, and see that the tests find each
     ///
     /// The list is xtask/mutants.toml; each fault names the tests that have to fail with it, and those are among the ones that `test` runs.
@@ -242,6 +250,7 @@ fn run(task: Task) -> Result<()> {
         Task::Soak(options) => soak::run(&options),
         Task::Gating { whole } => test::gating::run(whole),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Loom { name } => loom::run(name.as_deref()),
         Task::Mutants(options) => mutants::run(&options),
         Task::Ci => ci::run(),
         Task::Nightly => nightly::run(),

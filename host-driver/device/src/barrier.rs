@@ -8,7 +8,7 @@
 //!
 //! [`DmaMemory`]: crate::DmaMemory
 
-use std::sync::atomic::{Ordering, fence};
+use crate::sync::{Ordering, fence};
 
 /// Between filling ring entries and the doorbell that announces them: the card must find the entries when it sees
 /// the doorbell.
@@ -24,7 +24,7 @@ pub fn from_device() {
     fence(Ordering::Acquire);
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use std::{
         sync::atomic::{AtomicU64, Ordering::Relaxed},

@@ -195,5 +195,5 @@ impl EntryRing {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -35,6 +35,9 @@ const OWN_MEMORY: &str = "/proc/self/mem";
 /// A look at memory that found nothing is followed by a pause: on few processors the card needs the time more than we do.
 const PAUSE: Duration = Duration::from_micros(20);
 
+/// Memory that cards could not be kept from, for as long as the process lives.
+static LEFT: Mutex<Vec<Arc<DmaMemory>>> = Mutex::new(Vec::new());
+
 /// A card that another process serves.
 pub struct VfioUser {
     identity: Identity,
@@ -253,7 +256,7 @@ impl Drop for VfioUser {
                 Ok(()) => {}
                 Err(error) if error.is_end() => {}
                 // The card may write to it still, so nobody gets it any more.
-                Err(_) => std::mem::forget(memory),
+                Err(_) => LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(memory),
             }
         }
     }

@@ -10,6 +10,7 @@ use rdma_sys::{ibv_comp_channel, ibv_context, ibv_cq};
 use crate::{
     context::{CONTEXTS, Context},
     failure::{number, pointer, quiet, status},
+    flag::Flag,
     handle::{Held, Parent, Shell, Table, Users, given, zeroed},
     outbox::Outbox,
     queue::QUEUES,
@@ -43,9 +44,9 @@ pub(crate) static CHANNELS: Table<ibv_comp_channel, Channel> =
 pub unsafe extern "C" fn ibv_create_comp_channel(context: *mut ibv_context) -> *mut ibv_comp_channel {
     pointer("ibv_create_comp_channel", || {
         let context = CONTEXTS.find(context)?;
-        let ready = Outbox::new()?;
+        let ready = Outbox::new(Flag::new()?);
         let mut shell: ibv_comp_channel = zeroed();
-        (shell.context, shell.fd) = (context.face(), ready.descriptor());
+        (shell.context, shell.fd) = (context.face(), ready.flag().descriptor());
         let context = Held::new(context)?;
         Ok(CHANNELS.add(shell, |_| Arc::new(Channel { context, ready, users: Users::default() })))
     })
@@ -77,11 +78,12 @@ pub unsafe extern "C" fn ibv_get_cq_event(
         // One that ends at this moment has nothing to say any more.
         let (face, queue) = loop {
             let face = channel.ready.take()?;
-            if let Ok(queue) = QUEUES.at(face) {
+            if let Ok(queue) = QUEUES.at(face)
+                && queue.announcements.deliver()
+            {
                 break (face, queue);
             }
         };
-        queue.announcements.deliver();
         // SAFETY: by contract.
         unsafe {
             cq.write(std::ptr::with_exposed_provenance_mut(face));

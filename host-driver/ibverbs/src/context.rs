@@ -17,6 +17,7 @@ use crate::{
     channel::CHANNELS,
     device, domain,
     failure::{Failure, Outcome, number, pointer, quiet, status},
+    flag::Flag,
     handle::{Parent, Shell, Table, Users, zeroed},
     outbox::Outbox,
     pair::PAIRS,
@@ -123,7 +124,7 @@ pub unsafe extern "C" fn ibv_open_device(device: *mut ibv_device) -> *mut ibv_co
 /// Makes a context.
 pub(crate) fn open(device: *mut ibv_device) -> Outcome<*mut ibv_context> {
     let card = Card::open(&device::find(device)?)?;
-    let events = Outbox::new()?;
+    let events = Outbox::new(Flag::new()?);
     let command = File::open("/dev/null").map_err(|_| NO_DESCRIPTOR)?;
     let mut shell: verbs_context = zeroed();
     shell.query_port = Some(crate::query::port);
@@ -141,7 +142,7 @@ pub(crate) fn open(device: *mut ibv_device) -> Outcome<*mut ibv_context> {
     shell.context.device = device;
     shell.context.ops = operations();
     shell.context.cmd_fd = command.as_raw_fd();
-    shell.context.async_fd = events.descriptor();
+    shell.context.async_fd = events.flag().descriptor();
     shell.context.num_comp_vectors = 1;
     // The value by which programs know that the larger structure is around this one.
     shell.context.abi_compat = std::ptr::without_provenance_mut(usize::MAX);
@@ -189,8 +190,14 @@ pub unsafe extern "C" fn ibv_get_async_event(
     event: *mut ibv_async_event,
 ) -> c_int {
     number("ibv_get_async_event", || {
-        let told = CONTEXTS.find(context)?.events.take()?;
-        deliver(told);
+        let context = CONTEXTS.find(context)?;
+        // One about an object that has ended meanwhile has nothing to say any more.
+        let told = loop {
+            let told = context.events.take()?;
+            if deliver(told) {
+                break told;
+            }
+        };
         let about = std::ptr::with_exposed_provenance_mut(told.about);
         let element = ibv_async_event_element_t { cq: about };
         // SAFETY: by contract.
@@ -199,14 +206,17 @@ pub unsafe extern "C" fn ibv_get_async_event(
     })
 }
 
-/// Is the event about a queue pair, a completion queue or a shared receive queue? Then it waits for an acknowledgement.
-fn deliver(told: Told) {
-    if let Ok(pair) = PAIRS.at(told.about) {
-        pair.events.deliver();
+/// May the event be handed over? One about a queue pair, a completion queue or a shared receive queue waits for an acknowledgement, and
+/// is none any more when the object ends.
+fn deliver(told: Told) -> bool {
+    if told.about == usize::from(PORT) {
+        true
+    } else if let Ok(pair) = PAIRS.at(told.about) {
+        pair.events.deliver()
     } else if let Ok(queue) = QUEUES.at(told.about) {
-        queue.events.deliver();
-    } else if let Ok(shared) = SHARED.at(told.about) {
-        shared.events.deliver();
+        queue.events.deliver()
+    } else {
+        SHARED.at(told.about).is_ok_and(|shared| shared.events.deliver())
     }
 }
 

@@ -8,12 +8,13 @@ use std::{
     collections::{BTreeMap, VecDeque},
     mem,
     ptr::NonNull,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, PoisonError},
 };
 
 use crate::{
-    failure::{Outcome, invalid},
+    failure::{Failure, Outcome, invalid},
     lock,
+    sync::{Mutex, RwLock},
 };
 
 /// Shells of destroyed objects that stay readable, of each kind: `ibv_post_send` and others read a field of the shell in the program
@@ -66,11 +67,13 @@ impl<S: Shell, T: Parent> Table<S, T> {
     pub(crate) fn add<F>(&self, shell: S, object: impl FnOnce(usize) -> Arc<T>) -> *mut F {
         let place = Place(NonNull::from(Box::leak(Box::new(shell))));
         let face = place.0.as_ptr().cast::<u8>().wrapping_add(S::FACE);
-        let object = object(face.addr());
+        // Pointers to the shell are made of its address again, see `Context::face`.
+        let address = face.expose_provenance();
+        let object = object(address);
         self.live
             .write()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(face.addr(), (Mutex::new(place), object));
+            .insert(address, (Mutex::new(place), object));
         face.cast()
     }
 
@@ -177,7 +180,7 @@ impl Users {
     fn close(&self) -> Outcome<()> {
         let mut state = lock(&self.state);
         if state.count > 0 {
-            return Err(crate::failure::Failure::Call { errno: libc::EBUSY, why: "others still use it" });
+            return Err(Failure::Call { errno: libc::EBUSY, why: "others still use it" });
         }
         state.is_closed = true;
         Ok(())

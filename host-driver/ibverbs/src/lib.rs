@@ -32,6 +32,7 @@ mod device;
 mod domain;
 mod extended;
 mod failure;
+mod flag;
 mod handle;
 mod kernels;
 mod lists;
@@ -47,6 +48,7 @@ mod query;
 mod queue;
 mod region;
 mod shared;
+mod sync;
 mod told;
 mod window;
 mod work;
@@ -67,7 +69,9 @@ pub use queue::*;
 pub use region::*;
 pub use shared::*;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
+
+use crate::sync::Mutex;
 
 /// Locks, also after a thread has panicked with the lock: what it guards is changed in steps that each leave it whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -14,6 +14,7 @@ use rdma_sys::{ibv_context, rdma_cm_event, rdma_event_channel};
 use crate::{
     context, device,
     failure::{number, pointer, quiet, unsupported},
+    flag::Flag,
     handle::{Parent, Shell, Table, Users},
     lists, lock,
     outbox::Outbox,
@@ -41,8 +42,8 @@ static CHANNELS: Table<rdma_event_channel, Channel> =
 #[unsafe(no_mangle)]
 pub extern "C" fn rdma_create_event_channel() -> *mut rdma_event_channel {
     pointer("rdma_create_event_channel", || {
-        let events = Outbox::new()?;
-        let shell = rdma_event_channel { fd: events.descriptor() };
+        let events = Outbox::new(Flag::new()?);
+        let shell = rdma_event_channel { fd: events.flag().descriptor() };
         Ok(CHANNELS.add(shell, |_| Arc::new(Channel { events, users: Users::default() })))
     })
 }

@@ -12,11 +12,10 @@ use std::{
 };
 
 use stroma_abi::desc::{self, Cqe, Verb, completion_queue::MODERATION_ATTRIBUTE};
+use stroma_device::Entries;
 
 use crate::{
-    CompletionChannel, Device, DoorbellPage, Error, Result, WorkCompletion,
-    entries::Entries,
-    lock,
+    CompletionChannel, Device, DoorbellPage, Error, Result, WorkCompletion, lock,
     object::Object,
     receive_queue::ReceiveQueue,
     send_queue::SendQueue,

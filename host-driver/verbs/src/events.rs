@@ -10,12 +10,11 @@ use stroma_abi::{
     desc::{Eqe, Event},
     regs::map::{EVENT_LOG_MAX, EVENT_LOG_MIN, events},
 };
-use stroma_device::{Card, Wake, compose};
+use stroma_device::{Card, Entries, Wake, compose};
 
 use crate::{
     AsyncEvent, CompletionQueue, Result,
     context::ring,
-    entries::Entries,
     iova::{Mapped, Space},
     lock,
 };

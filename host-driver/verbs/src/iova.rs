@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    mem,
     sync::{Arc, Mutex},
 };
 
@@ -19,6 +18,9 @@ const END: u64 = 1 << 39;
 const PAGE: u64 = 4096;
 
 const _: () = assert!(PAGE.is_multiple_of(RING_ALIGN), "every mapping can hold a ring");
+
+/// What was left to cards, for as long as the process lives.
+static LEFT: Mutex<Vec<Mapping>> = Mutex::new(Vec::new());
 
 /// Which addresses are in use: first byte to the byte behind the last.
 #[derive(Debug, Default)]
@@ -92,7 +94,7 @@ impl Mapped {
 
     /// Leaves the memory to the card for ever: it may still use it.
     pub(crate) fn abandon(mut self) {
-        mem::forget(self.mapping.take());
+        lock(&LEFT).extend(self.mapping.take());
     }
 }
 

@@ -65,7 +65,6 @@ mod controls;
 mod datagrams;
 mod doorbell;
 mod dump;
-mod entries;
 mod error;
 mod events;
 #[cfg(feature = "fuzz")]
@@ -93,6 +92,7 @@ pub mod scenarios;
 mod send_queue;
 mod shared_receive_queue;
 mod state;
+mod sync;
 mod way;
 mod work_completion;
 mod work_request;

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    mem,
     sync::{Arc, Mutex},
 };
 
@@ -25,11 +24,12 @@ struct State {
     next: u32,
 }
 
-/// A number in use; free again when dropped.
+/// A number in use; free again when dropped, unless it was retired.
 #[derive(Debug)]
 pub(crate) struct Number {
     value: u32,
     numbers: Arc<Numbers>,
+    is_retired: bool,
 }
 
 impl Numbers {
@@ -53,7 +53,7 @@ impl Numbers {
         } else {
             return Err(Error::NoneLeft { what: self.what, capacity: self.capacity - self.first });
         };
-        Ok(Number { value, numbers: Arc::clone(self) })
+        Ok(Number { value, numbers: Arc::clone(self), is_retired: false })
     }
 }
 
@@ -77,14 +77,16 @@ impl Number {
     }
 
     /// Never gives the number out again: the card may still use it.
-    pub(crate) fn retire(self) {
-        mem::forget(self);
+    pub(crate) fn retire(mut self) {
+        self.is_retired = true;
     }
 }
 
 impl Drop for Number {
     fn drop(&mut self) {
-        lock(&self.numbers.state).free.insert(self.value);
+        if !self.is_retired {
+            lock(&self.numbers.state).free.insert(self.value);
+        }
     }
 }
 

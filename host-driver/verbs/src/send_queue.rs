@@ -1,12 +1,17 @@
 //! The send queue of a queue pair: a ring of 64-byte units, and the requests in it.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use stroma_abi::desc::{QueuePairKind, QueuePairState, Status, WqeHead, wqe::UNIT};
 use stroma_device::{DmaMemory, WorkRing, barrier};
 
 use crate::{
-    DoorbellPage, Error, Result, doorbell::PUSH_UNITS, lock, state::takes_requests, work_request::Request,
+    DoorbellPage, Error, Result,
+    doorbell::PUSH_UNITS,
+    lock,
+    state::takes_requests,
+    sync::{Mutex, MutexGuard},
+    work_request::Request,
 };
 
 /// What queue pair and completion queue share.

@@ -24,6 +24,8 @@ pub mod server;
 pub mod socket;
 pub mod version;
 
+mod sync;
+
 pub use client::Client;
 pub use rustix::io::Errno;
 pub use server::{Function, Server};

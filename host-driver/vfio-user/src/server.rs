@@ -14,14 +14,14 @@ mod budget;
 mod faults;
 pub mod memory;
 mod session;
+mod turn;
 
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ use crate::socket::{self, Socket};
 pub use budget::{BYTES_MAX, Beyond, FILES_MAX};
 pub use faults::Faults;
 use memory::Window;
+use turn::Turn;
 
 /// How long a client waits for the one before it.
 pub const PATIENCE: Duration = Duration::from_secs(1);
@@ -135,49 +136,6 @@ pub trait Function: Send + Sync + 'static {
     fn detach(&self, ending: &Ending);
 }
 
-/// Is the function taken, and who would like to have it?
-#[derive(Default)]
-struct Turn {
-    is_taken: Mutex<bool>,
-    freed: Condvar,
-    waiting: AtomicUsize,
-}
-
-/// The function, had by who holds this. However that ends, a panic included, the function is free then.
-struct Seat(Arc<Turn>);
-
-/// A place among those who wait.
-struct Place(Arc<Turn>);
-
-impl Turn {
-    /// Takes the function, if it becomes free soon.
-    fn take(self: &Arc<Self>) -> Option<Seat> {
-        let taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.freed.wait_timeout_while(taken, PATIENCE, |taken| *taken);
-        let mut taken = waited.unwrap_or_else(PoisonError::into_inner).0;
-        (!std::mem::replace(&mut *taken, true)).then(|| Seat(Arc::clone(self)))
-    }
-
-    /// Joins those who wait, if there are not too many.
-    fn wait(self: &Arc<Self>) -> Option<Place> {
-        let place = Place(Arc::clone(self));
-        (self.waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX).then_some(place)
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        *self.0.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        self.0.freed.notify_one();
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// A function at a socket.
 pub struct Server {
     listener: UnixListener,
@@ -211,11 +169,11 @@ impl Server {
         let turn = Arc::new(Turn::default());
         loop {
             let stream = stroma_local::accept(&self.listener, |error| self.function.delayed(error));
-            let Some(place) = turn.wait() else { continue };
+            let Some(place) = turn.wait(WAITING_MAX) else { continue };
             let (function, turn) = (Arc::clone(&self.function), Arc::clone(&turn));
             // A thread of its own, so that whoever waits, or takes his time to be refused, holds nobody else up.
             let served = thread::Builder::new().name("vfio-user".to_owned()).spawn(move || {
-                let Some(_seat) = turn.take() else {
+                let Some(_seat) = turn.take(PATIENCE) else {
                     session::refuse(stream, Errno::BUSY);
                     drop(place);
                     return;

@@ -4,13 +4,17 @@
 //! flag and count at any moment: also between a look at them and the write. So the simulation of all cards never writes to one. A
 //! thread of each client's own does; when it waits, the interrupts of this client wait with it.
 
+mod rings;
+
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read, write};
 use stroma_abi::regs::map::VECTORS;
+
+use rings::Rings;
 
 /// What the system calls an event descriptor.
 const KIND: &str = "anon_inode:[eventfd]";
@@ -33,28 +37,17 @@ impl Bell {
         }
         Ok(Self(descriptor))
     }
-}
 
-#[derive(Default)]
-struct State {
-    bells: [Option<Arc<Bell>>; VECTORS],
-    /// Interrupts that are to be told; one of a vector that nobody is connected to waits until somebody is.
-    rung: [u64; VECTORS],
-    /// Where the thread is writing.
-    writing: Option<Arc<Bell>>,
-    is_over: bool,
-}
-
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
+    /// Tells of so many interrupts. Where the count is full this waits, or fails, as the client has set it.
+    fn ring(&self, count: u64) {
+        let _ = write(&self.0, &count.to_ne_bytes());
+    }
 }
 
 /// The interrupts of a client. Nothing here waits for it.
 #[derive(Default)]
 pub(crate) struct Bells {
-    shared: Arc<Shared>,
+    rings: Arc<Rings<Bell, VECTORS>>,
     /// From the first connection on.
     thread: Option<JoinHandle<()>>,
 }
@@ -66,46 +59,30 @@ impl Bells {
     /// When there are not as many, or there can be no thread.
     pub(crate) fn connect(&mut self, start: usize, bells: Vec<Option<Bell>>) -> Result<(), Errno> {
         if self.thread.is_none() {
-            let shared = Arc::clone(&self.shared);
-            let ringing = thread::Builder::new().name("interrupts".to_owned()).spawn(move || shared.run());
+            let rings = Arc::clone(&self.rings);
+            let ringing = thread::Builder::new().name("interrupts".to_owned());
+            let ringing = ringing.spawn(move || rings.run(Bell::ring));
             self.thread = Some(ringing.map_err(|_| Errno::AGAIN)?);
         }
-        let mut state = self.shared.state();
-        let places = state.bells.get_mut(start..start + bells.len()).ok_or(Errno::INVAL)?;
-        for (place, bell) in places.iter_mut().zip(bells) {
-            *place = bell.map(Arc::new);
-        }
-        self.shared.changed.notify_one();
-        Ok(())
+        if self.rings.connect(start, bells) { Ok(()) } else { Err(Errno::INVAL) }
     }
 
     /// Tells of an interrupt, now or when somebody is connected to it. One that cannot be told because of all those that were not
     /// taken is one of them.
     pub(crate) fn ring(&self, vector: usize) {
-        let state = &mut *self.shared.state();
-        if let (Some(rung), Some(bell)) = (state.rung.get_mut(vector), state.bells.get(vector)) {
-            // Those that nobody heard are told as one.
-            *rung = if bell.is_some() { *rung + 1 } else { 1 };
-            self.shared.changed.notify_one();
-        }
+        self.rings.ring(vector);
     }
 
     /// Forgets what was not told yet.
     pub(crate) fn forget(&self) {
-        self.shared.state().rung = [0; VECTORS];
+        self.rings.forget();
     }
 }
 
 impl Drop for Bells {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
-        let writing = {
-            let mut state = self.shared.state();
-            state.is_over = true;
-            state.writing.take()
-        };
-        self.shared.changed.notify_one();
-        if let Some(bell) = writing {
+        if let Some(bell) = self.rings.end() {
             // Without a thread to release it, the other one stays until the client's process has ended.
             let _ = thread::Builder::new().name("release".to_owned()).spawn(move || release(&bell, &thread));
         }
@@ -118,36 +95,6 @@ fn release(bell: &Bell, waiting: &JoinHandle<()>) {
         if poll(&mut [PollFd::new(&bell.0, PollFlags::IN)], Some(&LOOK)) == Ok(1) {
             // Should somebody else have emptied it meanwhile, who waits has room now, and gives us something to read.
             let _ = read(&bell.0, &mut [0; 8]);
-        }
-    }
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes to descriptors what was rung, each vector in its turn, until it is over.
-    fn run(&self) {
-        let mut state = self.state();
-        let mut turn = 0;
-        while !state.is_over {
-            let is_due = |vector: &usize| state.rung[*vector] > 0 && state.bells[*vector].is_some();
-            let Some(vector) = (turn..VECTORS).chain(0..turn).find(is_due) else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            turn = vector + 1;
-            let count = std::mem::take(&mut state.rung[vector]);
-            let bell = state.bells[vector].clone();
-            state.writing.clone_from(&bell);
-            drop(state);
-            if let Some(bell) = bell {
-                // Where the count is full this waits, or fails, as the client has set it.
-                let _ = write(&bell.0, &count.to_ne_bytes());
-            }
-            state = self.state();
-            state.writing = None;
         }
     }
 }
@@ -190,7 +137,7 @@ mod tests {
     /// Waits until the thread is writing.
     fn stuck(bells: &Bells) {
         let started = Instant::now();
-        while bells.shared.state().writing.is_none() {
+        while bells.rings.writing().is_none() {
             assert!(started.elapsed() < PATIENCE, "nobody writes");
             thread::yield_now();
         }
@@ -260,10 +207,10 @@ mod tests {
         bells.ring(0);
         bells.ring(1);
         stuck(&bells);
-        let shared = Arc::downgrade(&bells.shared);
+        let rings = Arc::downgrade(&bells.rings);
         drop(bells);
         let started = Instant::now();
-        while shared.strong_count() > 0 {
+        while rings.strong_count() > 0 {
             assert!(started.elapsed() < PATIENCE, "the thread waits for a client that has gone");
             thread::yield_now();
         }

@@ -9,9 +9,10 @@ use stroma_abi::desc::{
     self, Cqe, ObjectKind,
     completion_queue::{CQ_LOG_MAX, CQ_LOG_MIN},
 };
+use stroma_device::Entries;
 
 use super::{CompletionQueue, State};
-use crate::{CompletionChannel, Device, DoorbellPage, Error, Result, entries::Entries, object::Object};
+use crate::{CompletionChannel, Device, DoorbellPage, Error, Result, object::Object};
 
 /// How a completion queue is to be made.
 #[derive(Debug)]

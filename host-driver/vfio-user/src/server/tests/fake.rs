@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::MutexGuard;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use rustix::io::write;

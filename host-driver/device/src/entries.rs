@@ -3,13 +3,14 @@
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use stroma_abi::Field;
-use stroma_device::{DmaMemory, EntryRing, barrier};
+
+use crate::{DmaMemory, EntryRing, barrier};
 
 const WORD: usize = size_of::<u64>();
 
 /// A ring of `LEN`-byte entries whose phase bit is at the end of the last word.
 #[derive(Debug)]
-pub(crate) struct Entries<const LEN: usize> {
+pub struct Entries<const LEN: usize> {
     ring: EntryRing,
     phase: Field,
     memory: Arc<DmaMemory>,
@@ -20,14 +21,16 @@ impl<const LEN: usize> Entries<LEN> {
     ///
     /// # Panics
     /// When `log` is beyond what an index can count, or the memory is shorter.
-    pub(crate) fn new(log: u8, phase: Field, memory: Arc<DmaMemory>) -> Self {
+    #[must_use]
+    pub fn new(log: u8, phase: Field, memory: Arc<DmaMemory>) -> Self {
         let ring = EntryRing::new(log.into()).expect("the card's rings are smaller than indices can count");
         assert!(ring.size() as usize * LEN <= memory.len(), "the ring fits its memory");
         Self { ring, phase, memory }
     }
 
     /// The next entry, if the card has written it.
-    pub(crate) fn next(&mut self) -> Option<[u8; LEN]> {
+    #[expect(clippy::should_implement_trait, reason = "there is no end: the card may write one at any time")]
+    pub fn next(&mut self) -> Option<[u8; LEN]> {
         let words = &self.memory.words()[self.ring.slot() * LEN / WORD..][..LEN / WORD];
         let mut entry = [0; LEN];
         let load = |entry: &mut [u8; LEN], index: usize| {
@@ -44,12 +47,14 @@ impl<const LEN: usize> Entries<LEN> {
         Some(entry)
     }
 
-    pub(crate) fn ring(&self) -> &EntryRing {
+    /// Where in the ring it is.
+    #[must_use]
+    pub fn ring(&self) -> &EntryRing {
         &self.ring
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use stroma_abi::desc::{Eqe, phase};
 

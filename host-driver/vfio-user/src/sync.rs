@@ -1,0 +1,5 @@
+//! Locks and counters. `tests/loom` compiles the files that take them from here once more, with some that try all orders of their
+//! threads.
+
+pub(crate) use std::sync::atomic::{AtomicUsize, Ordering};
+pub(crate) use std::sync::{Condvar, Mutex};
